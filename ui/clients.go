@@ -164,7 +164,7 @@ func wideClientRows(list []observe.Client, now time.Time) [][]string {
 	for _, c := range list {
 		ago := ""
 		if c.Last != nil {
-			ago = formatDuration(max(now.Sub(c.LastTime), 0))
+			ago = words.Duration(max(now.Sub(c.LastTime), 0))
 		}
 		rows = append(rows, []string{c.Name, c.State, formatRate(c.RequestRate), formatInt(c.Requests), formatInt(c.Reads), formatInt(c.Changes), formatInt(c.Errors), formatInt(c.Conflicts),
 			formatInt(c.InFlight), strconv.Itoa(c.Held), DescribeWatches(c.Watches, len(c.Watches)), DescribeLastRequest(c), ago, strings.Join(slices.DeleteFunc([]string{c.Reason, c.Refused, describeDropped(c)}, isEmpty), "; ")})

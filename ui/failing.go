@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/ctrlplane/ctrlplane/internal/words"
 	"github.com/ctrlplane/ctrlplane/observe"
 	"github.com/ctrlplane/ctrlplane/observe/trace"
 )
@@ -204,7 +205,7 @@ func SettledWarnings(s observe.Snapshot, failing []trace.FailingWrite) (lines []
 	}
 	waiting := failedTimers(s)
 	for _, t := range waiting[:min(len(waiting), maxFailing)] {
-		lines = append(lines, fmt.Sprintf("settled, but %s waits for a restart: %s, next attempt in %s", t.What, t.Reason, formatDuration(max(t.Due.Sub(s.Time), 0))))
+		lines = append(lines, fmt.Sprintf("settled, but %s waits for a restart: %s, next attempt in %s", t.What, t.Reason, words.Duration(max(t.Due.Sub(s.Time), 0))))
 	}
 	if more := len(waiting) - maxFailing; more > 0 {
 		lines = append(lines, "settled, but "+countWaiting(more, "more Pod"))

@@ -15,7 +15,7 @@ const ignoredTime = 10 * time.Minute
 func IgnoredWebhookLines(s observe.Snapshot) (lines []string) {
 	for _, w := range s.Process.IgnoredWebhooks {
 		if ago := max(s.Time.Sub(w.Last), 0); ago <= ignoredTime {
-			lines = append(lines, fmt.Sprintf("webhook %s could not be called and was ignored for %s, last %s ago", words.OneLine(w.Name), words.Count(w.Times, "write"), formatDuration(ago)))
+			lines = append(lines, fmt.Sprintf("webhook %s could not be called and was ignored for %s, last %s ago", words.OneLine(w.Name), words.Count(w.Times, "write"), words.Duration(ago)))
 		}
 	}
 	return lines

@@ -144,7 +144,7 @@ func silentNote(now observe.Snapshot, at place, created time.Time) string {
 	if len(names) > 1 {
 		watches, have = "watch", "have"
 	}
-	return fmt.Sprintf("%s, which %s %s, %s made no request since it was created %s ago", words.And(names), watches, at.resource, have, formatDuration(age))
+	return fmt.Sprintf("%s, which %s %s, %s made no request since it was created %s ago", words.And(names), watches, at.resource, have, words.Duration(age))
 }
 
 // lastRequest returns when a program of a user made its last request, now for one without an answer: one program may watch

@@ -50,7 +50,7 @@ func formatTime(t time.Time) string { return t.Format("15:04:05.000") }
 
 // compactDuration formats a duration without spaces, so that tools such as awk
 // can split a line into columns.
-func compactDuration(d time.Duration) string { return strings.ReplaceAll(formatDuration(d), " ", "") }
+func compactDuration(d time.Duration) string { return strings.ReplaceAll(words.Duration(d), " ", "") }
 
 // receivers names the controllers that have received an event.
 func receivers(e *observe.Delivered) string {

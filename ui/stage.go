@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"charm.land/lipgloss/v2"
+
+	"github.com/ctrlplane/ctrlplane/internal/words"
 )
 
 // Stage is one step of a start.
@@ -21,7 +23,7 @@ const nameColumn = 15
 
 // finalLine draws a stage that has ended or was abandoned.
 func (s Stage) finalLine(m Mode) string {
-	took := formatDuration(s.Took)
+	took := words.Duration(s.Took)
 	switch {
 	case !s.Done:
 		return s.formatLine(m, m.paintCaution(m.Glyph("·", "-")), nameColumn, "not finished after "+took)

@@ -12,28 +12,6 @@ import (
 	"github.com/ctrlplane/ctrlplane/internal/testutil"
 )
 
-func TestFormatDuration(t *testing.T) {
-	for d, want := range map[time.Duration]string{
-		0:                           "<1 ms",
-		499 * time.Microsecond:      "<1 ms",
-		500 * time.Microsecond:      "1 ms",
-		41 * time.Millisecond:       "41 ms",
-		999 * time.Millisecond:      "999 ms",
-		999600 * time.Microsecond:   "1.0 s",
-		1234 * time.Millisecond:     "1.2 s",
-		59949 * time.Millisecond:    "59.9 s",
-		59950 * time.Millisecond:    "1 m 00 s",
-		61 * time.Second:            "1 m 01 s",
-		90*time.Minute + 5500*1e6:   "90 m 06 s",
-		-1 * time.Second:            "<1 ms",
-		59*time.Second + 999*1000e3: "1 m 00 s",
-	} {
-		if got := formatDuration(d); got != want {
-			t.Errorf("formatDuration(%v) = %q, want %q", d, got, want)
-		}
-	}
-}
-
 // drawStages draws one stage of each kind.
 func drawStages(m Mode) string {
 	const ms = time.Millisecond

@@ -95,7 +95,7 @@ func (m Mode) StatusWidth() int {
 func formatUptime(d time.Duration) string {
 	switch {
 	case d < time.Hour:
-		return formatDuration(d)
+		return words.Duration(d)
 	case d < 48*time.Hour:
 		return fmt.Sprintf("%d h %02d m", int(d.Hours()), int(d.Minutes())%60)
 	}
@@ -288,11 +288,11 @@ func DescribeReason(c observe.Controller, now time.Time) string {
 	case c.Since.IsZero() || !observe.IsReported(c.Name):
 		return c.Reason
 	case state == observe.StateBuilding || state == observe.StateStopping:
-		return "for " + formatDuration(max(now.Sub(c.Since), 0)) + ": " + c.Reason
+		return "for " + words.Duration(max(now.Sub(c.Since), 0)) + ": " + c.Reason
 	case state != observe.StateOff && state != observe.StateUnknown:
 		return c.Reason
 	}
-	return c.Reason + ", " + formatDuration(max(now.Sub(c.Since), 0)) + " ago"
+	return c.Reason + ", " + words.Duration(max(now.Sub(c.Since), 0)) + " ago"
 }
 
 // failingState is the state of a key whose last sync failed: "retrying" after a conflict, or a
@@ -316,7 +316,7 @@ func describeFailingKey(state string, f observe.FailingKey, now time.Time) strin
 	}
 	text += f.HowOften()
 	if wait := f.Due.Sub(now); state != "off" && !f.Due.IsZero() && wait > 0 {
-		text += ", next attempt in " + formatDuration(wait)
+		text += ", next attempt in " + words.Duration(wait)
 	}
 	if f.Error == "" {
 		return text

@@ -1,9 +1,6 @@
 package ui
 
 import (
-	"fmt"
-	"time"
-
 	"charm.land/lipgloss/v2"
 	"github.com/charmbracelet/x/ansi"
 )
@@ -54,18 +51,4 @@ func (m Mode) spinnerFrame(turn int) string {
 // truncate cuts s to at most width columns (at least one) and marks the cut.
 func (m Mode) truncate(s string, width int) string {
 	return ansi.Truncate(s, max(width, 1), m.Glyph("…", "~"))
-}
-
-// formatDuration formats d as "41 ms", "1.2 s" or "2 m 05 s".
-func formatDuration(d time.Duration) string {
-	switch ms := d.Round(time.Millisecond); {
-	case ms <= 0:
-		return "<1 ms"
-	case ms < time.Second:
-		return fmt.Sprintf("%d ms", ms.Milliseconds())
-	case ms < 59950*time.Millisecond:
-		return fmt.Sprintf("%.1f s", ms.Seconds())
-	}
-	s := int(d.Round(time.Second).Seconds())
-	return fmt.Sprintf("%d m %02d s", s/60, s%60)
 }

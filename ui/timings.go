@@ -77,9 +77,9 @@ const (
 // RenderTimings draws one line per stage, with a bar on the time axis of the start.
 func RenderTimings(mode Mode, t Timings) string {
 	var b strings.Builder
-	head := fmt.Sprintf("Start: %s", formatDuration(t.Took))
+	head := fmt.Sprintf("Start: %s", words.Duration(t.Took))
 	if t.CPU > 0 {
-		head += fmt.Sprintf(", %s of CPU", formatDuration(t.CPU))
+		head += fmt.Sprintf(", %s of CPU", words.Duration(t.CPU))
 	}
 	b.WriteString(head + "\n" + mode.paintFaint(fmt.Sprintf("%s %8s  %8s", padRight("stage", nameColumn), "start", "took")) + "\n")
 	columns := barColumns
@@ -87,7 +87,7 @@ func RenderTimings(mode Mode, t Timings) string {
 		columns = min(columns, max(0, width-timingColumns-1))
 	}
 	for _, s := range t.Stages {
-		line := fmt.Sprintf("%s %8s  %8s  %s", padRight(words.OneLine(s.Name), nameColumn), formatOffset(s.Begin), formatDuration(s.Took), mode.timingBar(s, t.Took, columns))
+		line := fmt.Sprintf("%s %8s  %8s  %s", padRight(words.OneLine(s.Name), nameColumn), formatOffset(s.Begin), words.Duration(s.Took), mode.timingBar(s, t.Took, columns))
 		b.WriteString(strings.TrimRight(line, " ") + "\n")
 	}
 	return b.String()
@@ -98,7 +98,7 @@ func formatOffset(d time.Duration) string {
 	if d < time.Millisecond {
 		return "0 ms"
 	}
-	return formatDuration(d)
+	return words.Duration(d)
 }
 
 // timingBar draws the share of the stage in the whole start, at least one column,

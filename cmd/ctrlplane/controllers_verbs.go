@@ -20,7 +20,6 @@ type controllersAction func(i control.Interventions, ctx context.Context, names 
 // addControllersVerbs adds the verbs that intervene in running controllers.
 func addControllersVerbs(cmd *cobra.Command, t *target) {
 	addInterventionVerbs(cmd, t, controllerActors)
-	cmd.AddCommand(formerControllersRestore(t))
 	addGroup(cmd, "run", "Start, stop, scale and slow down:",
 		newInterventionVerb(t, controllerActors, "stop", "stopped", "Stop controllers with their workers, handlers and queues; held writes fail", control.Interventions.Stop),
 		newInterventionVerb(t, controllerActors, "start", "started", "Start stopped controllers again", control.Interventions.Start),
@@ -50,13 +49,6 @@ func addInterventionVerbs(cmd *cobra.Command, t *target, a actors) {
 		newInterventionVerb(t, a, "resume", "resumed", "Release held writes and resume", control.Interventions.Resume))
 	addGroup(cmd, "faults", "Inject faults:", newDelayCommand(t, a), newFailCommand(t, a),
 		newInterventionVerb(t, a, "clear", "cleared", "Remove delays and faults", control.Interventions.Clear))
-}
-
-// formerControllersRestore is clear by its former name, which scripts may use.
-func formerControllersRestore(t *target) *cobra.Command {
-	cmd := newInterventionVerb(t, controllerActors, "restore", "cleared", "Remove delays and faults", control.Interventions.Clear)
-	cmd.Hidden = true
-	return cmd
 }
 
 func newInterventionVerb(t *target, a actors, verb, past, short string, do controllersAction) *cobra.Command {

@@ -144,7 +144,7 @@ func (d *devCommand) report(e devloop.Event) {
 		o.setState("restarting", false, false)
 	case devloop.Prepared:
 		if e.Run > 1 {
-			o.say(fmt.Sprintf("%s after %s", d.plane.describePrepared(), formatDuration(e.Took)), false)
+			o.say(fmt.Sprintf("%s after %s", d.plane.describePrepared(), words.Duration(e.Took)), false)
 		}
 		if devloop.ExecFlagIndex(d.program.args) > 0 {
 			o.setState("compiling", false, false)
@@ -152,12 +152,12 @@ func (d *devCommand) report(e devloop.Event) {
 	case devloop.Began:
 		text := fmt.Sprintf("operator started (run %d)", e.Run)
 		if e.Run > 1 {
-			text += fmt.Sprintf(", %s after the change", formatDuration(e.Took))
+			text += fmt.Sprintf(", %s after the change", words.Duration(e.Took))
 		}
 		o.say(text, false)
 		o.setState(fmt.Sprintf("run %d, running", e.Run), true, false)
 	case devloop.Exited:
-		o.say(fmt.Sprintf("%s (after %s); waiting for a change", e.Text, formatDuration(e.Took)), true)
+		o.say(fmt.Sprintf("%s (after %s); waiting for a change", e.Text, words.Duration(e.Took)), true)
 		o.setState("exited; waiting for a change", false, true)
 	case devloop.Failed:
 		o.say(e.Text+"; waiting for a change", true)

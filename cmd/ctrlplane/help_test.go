@@ -44,7 +44,7 @@ func TestHelpFits(t *testing.T) {
 	}
 }
 
-// TestHelpGroups checks that the verbs are grouped, and that old names work but are not shown.
+// TestHelpGroups checks that the verbs are grouped.
 func TestHelpGroups(t *testing.T) {
 	h := enterHome(t)
 	for args, want := range map[string]string{"--help": "Start, stop and manage:", "controllers --help": "Inject faults:", "nodes --help": "Inject failures:"} {
@@ -52,11 +52,7 @@ func TestHelpGroups(t *testing.T) {
 		if !strings.Contains(help, "\n"+want+"\n") || strings.Contains(help, "Available Commands") || strings.Contains(help, "Additional Commands") {
 			t.Errorf("%q: want %q:\n%s", args, want, help)
 		}
-		if strings.Contains(help, "restore ") && args != "--help" {
-			t.Errorf("%q shows the old name of clear:\n%s", args, help)
-		}
 	}
-	h.requireFailure(t, []string{"controllers", "restore"}, 2, "missing controller name")
 	h.requireFailure(t, []string{"controllers", "clear"}, 2, "missing controller name")
 }
 

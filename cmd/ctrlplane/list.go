@@ -91,7 +91,7 @@ func printPlanes(out io.Writer, list []plane, wide bool) error {
 	}
 	fmt.Fprintln(w, strings.Join(head, "\t"))
 	for _, p := range list {
-		cells := []string{cmp.Or(p.Name, "-"), p.describeState(), p.age(), formatSize(p.Bytes), cmp.Or(p.URL, "-")}
+		cells := []string{cmp.Or(p.Name, "-"), p.describeState(), p.age(), words.Size(p.Bytes), cmp.Or(p.URL, "-")}
 		if wide {
 			cells = append(cells, p.pidText(), cmp.Or(p.Kubernetes, "-"), p.DataDir)
 		}

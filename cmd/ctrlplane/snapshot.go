@@ -15,6 +15,7 @@ import (
 	"github.com/ctrlplane/ctrlplane/internal/neterror"
 	"github.com/ctrlplane/ctrlplane/internal/snapshot"
 	"github.com/ctrlplane/ctrlplane/internal/usage"
+	"github.com/ctrlplane/ctrlplane/internal/words"
 )
 
 func newSnapshotCommand(t *target) *cobra.Command {
@@ -106,7 +107,7 @@ func newSnapshotSave(t *target) *cobra.Command {
 			if err := store.Save(name, file, overwrite); err != nil {
 				return err
 			}
-			_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s saved: %d objects, %s, in %s\n", name, head.Objects, formatSize(int64(len(file))), formatDuration(time.Since(began)))
+			_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s saved: %d objects, %s, in %s\n", name, head.Objects, words.Size(int64(len(file))), words.Duration(time.Since(began)))
 			return err
 		},
 	}
@@ -183,18 +184,7 @@ func (t *target) explainLostRestore(err error) error {
 
 // describeRestore summarizes what a restore has changed.
 func describeRestore(r control.RestoreResult) string {
-	return fmt.Sprintf("%d created, %d updated, %d deleted, %d replaced, in %s", r.Created, r.Updated, r.Deleted, r.Replaced, formatDuration(r.Took))
-}
-
-// formatDuration formats a duration to the millisecond.
-func formatDuration(d time.Duration) string { return d.Round(time.Millisecond).String() }
-
-// formatSize formats a number of bytes for people.
-func formatSize(n int64) string {
-	if n < 1<<20 {
-		return fmt.Sprintf("%d KiB", (n+1023)>>10)
-	}
-	return fmt.Sprintf("%.1f MiB", float64(n)/(1<<20))
+	return fmt.Sprintf("%d created, %d updated, %d deleted, %d replaced, in %s", r.Created, r.Updated, r.Deleted, r.Replaced, words.Duration(r.Took))
 }
 
 func maxArgs(verb string, n int) cobra.PositionalArgs {

@@ -50,10 +50,10 @@ func printSnapshots(out io.Writer, list []snapshot.Info) error {
 	fmt.Fprintln(w, "NAME\tFROM\tKUBERNETES\tOBJECTS\tSIZE\tAGE")
 	for _, l := range list {
 		if l.Error != "" {
-			fmt.Fprintf(w, "%s\t\t\t\t%s\t%s\n", l.Name, formatSize(l.Size), words.OneLine(l.Error))
+			fmt.Fprintf(w, "%s\t\t\t\t%s\t%s\n", l.Name, words.Size(l.Size), words.OneLine(l.Error))
 			continue
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%d\t%s\t%s\n", l.Name, words.OneLine(l.ControlPlane), words.OneLine(l.Kubernetes), l.Objects, formatSize(l.Size), duration.HumanDuration(time.Since(l.Created)))
+		fmt.Fprintf(w, "%s\t%s\t%s\t%d\t%s\t%s\n", l.Name, words.OneLine(l.ControlPlane), words.OneLine(l.Kubernetes), l.Objects, words.Size(l.Size), duration.HumanDuration(time.Since(l.Created)))
 	}
 	return w.Flush()
 }

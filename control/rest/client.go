@@ -72,14 +72,10 @@ func (c *Client) Flags(ctx context.Context) ([]control.Flag, error) {
 	return list.Items, err
 }
 
-// Unhealthy returns the objects that wait for something that need not come by itself; none of a control
-// plane of an earlier version, which does not look for them.
+// Unhealthy returns the objects that wait for something that need not come by itself.
 func (c *Client) Unhealthy(ctx context.Context) ([]control.UnhealthyObject, error) {
 	var list control.UnhealthyList
 	err := c.do(ctx, http.MethodGet, UnhealthyPath, nil, nil, &list)
-	if apierrors.IsNotFound(err) {
-		err = nil
-	}
 	return list.Items, err
 }
 
@@ -88,7 +84,7 @@ func (c *Client) Snapshot(ctx context.Context) (observe.Snapshot, error) {
 	return c.SnapshotWithKeys(ctx)
 }
 
-// SnapshotWithKeys implements observe.KeySource. A control plane of an earlier version ignores the keys.
+// SnapshotWithKeys implements observe.KeySource.
 func (c *Client) SnapshotWithKeys(ctx context.Context, keys ...string) (s observe.Snapshot, err error) {
 	err = c.do(ctx, http.MethodGet, SnapshotPath, url.Values{failingParameter: keys}, nil, &s)
 	return s, err

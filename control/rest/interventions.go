@@ -25,7 +25,7 @@ type changedActors struct {
 	Names []string `json:"names"`
 }
 
-// heldParameter is the parameter of a step that does not wait for a write. Earlier versions ignore it.
+// heldParameter is the parameter of a step that does not wait for a write.
 const heldParameter = "held"
 
 // defaultHeldLimit is the number of held writes that are listed if a request does not say.

@@ -27,7 +27,4 @@ func TestUnhealthy(t *testing.T) {
 	if got, err := c.Unhealthy(t.Context()); err == nil || !strings.HasSuffix(err.Error(), "no answer") {
 		t.Errorf("%v, %v", got, err)
 	}
-	if got, err := newTestClient(t, Services{Nodes: fakeNodes{}}).Unhealthy(t.Context()); err != nil || got != nil {
-		t.Errorf("a control plane of an earlier version: %v, %v", got, err)
-	}
 }

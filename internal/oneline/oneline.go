@@ -12,12 +12,7 @@ var breaks = regexp.MustCompile(`\s*\n\s*`)
 
 // Error returns an error whose text is that of err with a space for each line break. It wraps
 // err, which is not nil.
-func Error(err error) error { return &line{err} }
-
-type line struct{ err error }
-
-func (l *line) Error() string { return breaks.ReplaceAllString(strings.TrimSpace(l.err.Error()), " ") }
-func (l *line) Unwrap() error { return l.err }
+func Error(err error) error { return &joined{[]error{err}} }
 
 // Join is errors.Join with a text on one line, with semicolons between the errors.
 func Join(errs ...error) error {
@@ -38,7 +33,7 @@ type joined struct{ errs []error }
 func (j *joined) Error() string {
 	texts := make([]string, len(j.errs))
 	for i, err := range j.errs {
-		texts[i] = Error(err).Error()
+		texts[i] = breaks.ReplaceAllString(strings.TrimSpace(err.Error()), " ")
 	}
 	return strings.Join(texts, "; ")
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/ctrlplane/ctrlplane/internal/informersync"
 	"github.com/ctrlplane/ctrlplane/internal/snapshot"
 	"github.com/ctrlplane/ctrlplane/internal/storekeys"
+	"github.com/ctrlplane/ctrlplane/internal/words"
 )
 
 const (
@@ -76,14 +77,14 @@ func (s *Service) restore(ctx context.Context, file []byte, want snapshot.State)
 
 // describeRestore returns the sentence for Config.Restored.
 func describeRestore(done control.RestoreResult, err error) string {
-	took := done.Took.Round(time.Millisecond)
+	took := words.Duration(done.Took)
 	switch {
 	case err != nil:
-		return fmt.Sprintf("a snapshot could not be restored, controllers restarted after %v: %v", took, err)
+		return fmt.Sprintf("a snapshot could not be restored, controllers restarted after %s: %v", took, err)
 	case done.Total() == 1:
-		return fmt.Sprintf("a snapshot was restored: 1 object changed, controllers restarted after %v", took)
+		return fmt.Sprintf("a snapshot was restored: 1 object changed, controllers restarted after %s", took)
 	}
-	return fmt.Sprintf("a snapshot was restored: %d objects changed, controllers restarted after %v", done.Total(), took)
+	return fmt.Sprintf("a snapshot was restored: %d objects changed, controllers restarted after %s", done.Total(), took)
 }
 
 // establishPolicy completes what the API server completes at a start. Once the control plane

@@ -209,9 +209,9 @@ func TestDescribeRestore(t *testing.T) {
 		return control.RestoreResult{ObjectCounts: control.ObjectCounts{Created: created}, Took: 42 * time.Millisecond}
 	}
 	for want, got := range map[string]string{
-		"a snapshot was restored: 1 object changed, controllers restarted after 42ms":       describeRestore(done(1), nil),
-		"a snapshot was restored: 2 objects changed, controllers restarted after 42ms":      describeRestore(done(2), nil),
-		"a snapshot could not be restored, controllers restarted after 42ms: no space left": describeRestore(done(0), errors.New("no space left")),
+		"a snapshot was restored: 1 object changed, controllers restarted after 42 ms":       describeRestore(done(1), nil),
+		"a snapshot was restored: 2 objects changed, controllers restarted after 42 ms":      describeRestore(done(2), nil),
+		"a snapshot could not be restored, controllers restarted after 42 ms: no space left": describeRestore(done(0), errors.New("no space left")),
 	} {
 		if got != want {
 			t.Errorf("got  %s\nwant %s", got, want)

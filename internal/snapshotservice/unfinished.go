@@ -44,8 +44,7 @@ func (t Target) findOtherChange(ctx context.Context, store Store, began pendingH
 	if began.Cluster == "" && began.Revision == 0 {
 		return "", nil // nothing uses an embedded etcd before it holds its first state
 	}
-	// Without a revision, an earlier version of this program has begun the restore: any other
-	// change since the cluster was created counts.
+	// Without a revision, the store was created for this: any other change since then counts.
 	err = store.EachChange(ctx, t.Prefix, t.recordKey()+"-now", began.Revision, func(c etcd.Change) bool {
 		if want.Wants(c.Key, c.Before, c.Value) {
 			return true

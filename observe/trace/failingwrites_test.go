@@ -76,7 +76,7 @@ func TestFailingWrites(t *testing.T) {
 		"another namespace is gone":    {[]observe.Called{refused, refused, refused, otherNamespace}, operator, 0, []string{"fails to update Pod default/a, 3 times in a row: 403: forbidden"}},
 		"of an earlier process":        {[]observe.Called{refused, refused, refused}, restarted, 0, nil},
 		"of both processes":            {[]observe.Called{refused, refused, refused, refused, refused, refused, refused}, restarted, 0, []string{"fails to update Pod default/a, 4 times in a row: 403: forbidden"}},
-		"still tried":                  {[]observe.Called{refused, refused, refused}, operator, time.Minute, []string{"fails to update Pod default/a, 3 times in a row, last 1 m 00 s ago: 403: forbidden"}},
+		"still tried":                  {[]observe.Called{refused, refused, refused}, operator, time.Minute, []string{"fails to update Pod default/a, 3 times in a row, last 1 m 01 s ago: 403: forbidden"}},
 		"not tried any more":           {[]observe.Called{refused, refused, refused}, operator, 2 * time.Minute, nil},
 	} {
 		impersonates := tc.calls[0].Client

@@ -299,7 +299,7 @@ func (n *Node) hasCallWithSameError() bool {
 	return slices.ContainsFunc(n.Children, func(c *Node) bool { return c.Kind == Call && c.Error == n.Error })
 }
 
-// formatDuration formats a duration with two or three digits.
+// formatDuration formats a duration as elsewhere, and a short one with more digits.
 func (p phrases) formatDuration(d time.Duration) string {
 	micro := "µs"
 	if p.ascii {
@@ -312,20 +312,18 @@ func (p phrases) formatDuration(d time.Duration) string {
 		return fmt.Sprintf("%d %s", d.Microseconds(), micro)
 	case d < 100*time.Millisecond:
 		return fmt.Sprintf("%.1f ms", d.Seconds()*1000)
-	case d < time.Second:
-		return fmt.Sprintf("%d ms", d.Milliseconds())
-	case d < time.Minute:
-		return fmt.Sprintf("%.1f s", d.Seconds())
 	}
-	return fmt.Sprintf("%d m %02d s", int(d.Minutes()), int(d.Seconds())%60)
+	return words.Duration(d)
 }
 
 // formatOffset formats a time since the start, to the millisecond: the order of lines can be read
 // from it.
 func (p phrases) formatOffset(d time.Duration) string {
 	switch d = d.Truncate(time.Microsecond); {
-	case d < time.Second:
+	case d < 100*time.Millisecond:
 		return p.formatDuration(d)
+	case d < time.Second:
+		return words.Duration(d.Truncate(time.Millisecond))
 	case d < time.Minute:
 		return fmt.Sprintf("%.3f s", d.Truncate(time.Millisecond).Seconds())
 	case d < time.Hour:

@@ -1,21 +1,11 @@
 // Package annotations lists every annotation that the simulation reads or writes
-// on Nodes, Pods and Services, and reads them.
-//
-// The names of ctrlplane's own annotations begin with "ctrlplane.local/". Earlier
-// releases wrote "ctrlplane/" instead; those names are deprecated and still read.
+// on Nodes, Pods and Services, and reads those of Nodes.
 package annotations
 
-import (
-	"slices"
-	"strings"
+import corev1 "k8s.io/api/core/v1"
 
-	corev1 "k8s.io/api/core/v1"
-)
-
-const (
-	prefix           = "ctrlplane.local/"
-	deprecatedPrefix = "ctrlplane/"
-)
+// prefix begins the names of ctrlplane's own annotations.
+const prefix = "ctrlplane.local/"
 
 // Annotations of a Node.
 const (
@@ -66,50 +56,14 @@ const LoadBalancerIPs = prefix + "load-balancer-ips"
 // inside the process.
 const Stage = prefix + "stage"
 
-// Lookup returns the value of one of ctrlplane's own annotations and the key under
-// which it was found: its name, or else its deprecated name.
-func Lookup(set map[string]string, name string) (key, value string, ok bool) {
-	for _, key := range []string{name, Deprecated(name)} {
-		if value, ok := set[key]; ok {
-			return key, value, true
-		}
-	}
-	return name, "", false
-}
-
-// Deprecated returns the name that an annotation of ctrlplane's own had in earlier
-// releases.
-func Deprecated(name string) string { return deprecatedPrefix + strings.TrimPrefix(name, prefix) }
-
-// DeprecatedIn returns those of ctrlplane's own annotations that set has under
-// their deprecated names, sorted by name.
-func DeprecatedIn(set map[string]string) []string {
-	var names []string
-	for key := range set {
-		if name, ok := strings.CutPrefix(key, deprecatedPrefix); ok && slices.Contains(renamed, prefix+name) {
-			names = append(names, prefix+name)
-		}
-	}
-	slices.Sort(names)
-	return names
-}
-
-// renamed are the annotations that have a deprecated name.
-var renamed = []string{Failed, Terminated, ExitCode, RunFor, Failures, ReadyAfter, StopAfter, Log, LoadBalancerIPs}
-
 // IsSimulated reports whether ctrlplane acts as the kubelet of the node.
 func IsSimulated(node *corev1.Node) bool { return node.Annotations[KwokNode] == KwokFake }
 
 // HasFailed reports whether the node was made to fail.
-func HasFailed(node *corev1.Node) bool { return isTrue(node, Failed) }
+func HasFailed(node *corev1.Node) bool { return node.Annotations[Failed] == True }
 
 // IsTerminated reports whether the machine of the node no longer exists.
-func IsTerminated(node *corev1.Node) bool { return isTrue(node, Terminated) }
-
-func isTrue(node *corev1.Node, name string) bool {
-	_, value, _ := Lookup(node.Annotations, name)
-	return value == True
-}
+func IsTerminated(node *corev1.Node) bool { return node.Annotations[Terminated] == True }
 
 // IsLive reports whether the node is simulated and its kubelet is running.
 func IsLive(node *corev1.Node) bool {

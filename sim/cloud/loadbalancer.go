@@ -7,14 +7,12 @@ import (
 	"net/netip"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	cloudprovider "k8s.io/cloud-provider"
 	cloudproviderapi "k8s.io/cloud-provider/api"
 	servicehelpers "k8s.io/cloud-provider/service/helpers"
-	"k8s.io/klog/v2"
 
 	"github.com/ctrlplane/ctrlplane/sim/annotations"
 )
@@ -25,8 +23,7 @@ const retryInterval = 5 * time.Second
 
 // loadBalancer implements load balancers that have addresses but no traffic.
 type loadBalancer struct {
-	allocator      *addressAllocator
-	warnDeprecated sync.Once
+	allocator *addressAllocator
 }
 
 func (b *loadBalancer) GetLoadBalancerName(_ context.Context, _ string, service *corev1.Service) string {
@@ -38,13 +35,7 @@ func (b *loadBalancer) GetLoadBalancer(_ context.Context, _ string, service *cor
 	return newStatus(addrs), len(addrs) > 0, nil
 }
 
-func (b *loadBalancer) EnsureLoadBalancer(ctx context.Context, _ string, service *corev1.Service, _ []*corev1.Node) (*corev1.LoadBalancerStatus, error) {
-	if len(annotations.DeprecatedIn(service.Annotations)) > 0 {
-		b.warnDeprecated.Do(func() {
-			klog.FromContext(ctx).Info("Deprecated annotation: it still works, but use its new name",
-				"annotation", annotations.Deprecated(annotations.LoadBalancerIPs), "use", annotations.LoadBalancerIPs, "service", klog.KObj(service))
-		})
-	}
+func (b *loadBalancer) EnsureLoadBalancer(_ context.Context, _ string, service *corev1.Service, _ []*corev1.Node) (*corev1.LoadBalancerStatus, error) {
 	wanted, err := wantedAddresses(service)
 	if err != nil {
 		return nil, err
@@ -105,8 +96,8 @@ func ownerOf(s *corev1.Service) owner { return owner{s.UID, s.Namespace + "/" + 
 // wantedAddresses returns the addresses that a Service requests.
 func wantedAddresses(s *corev1.Service) ([]netip.Addr, error) {
 	source, list := "spec.loadBalancerIP", s.Spec.LoadBalancerIP
-	if key, value, _ := annotations.Lookup(s.Annotations, annotations.LoadBalancerIPs); value != "" {
-		source, list = "annotation "+key, value
+	if value := s.Annotations[annotations.LoadBalancerIPs]; value != "" {
+		source, list = "annotation "+annotations.LoadBalancerIPs, value
 	}
 	if list == "" {
 		return nil, nil

@@ -137,13 +137,6 @@ func TestRequestedAddress(t *testing.T) {
 	wantIPs(t, p, newService("b", withAnnotation("203.0.113.7"), withIP("203.0.113.9")), "203.0.113.7")
 	wantIPs(t, p, newService("c", withAnnotation(" ::ffff:203.0.113.9 ")), "203.0.113.9")
 
-	deprecated := func(s *corev1.Service) {
-		s.Annotations = map[string]string{annotations.Deprecated(annotations.LoadBalancerIPs): "203.0.113.10"}
-	}
-	wantIPs(t, p, newService("e", deprecated), "203.0.113.10")
-	both := func(s *corev1.Service) { deprecated(s); s.Annotations[annotations.LoadBalancerIPs] = "203.0.113.11" }
-	wantIPs(t, p, newService("e", both), "203.0.113.11")
-
 	wantError(t, p, newService("d", withIP("203.0.113.8")), "203.0.113.8 is not free: Service default/a has it", true)
 	wantError(t, p, newService("d", withIP("203.0.113.0")),
 		"203.0.113.0 is not in the range for load balancers: choose an address of 203.0.113.0/24", false)

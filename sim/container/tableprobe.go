@@ -24,7 +24,7 @@ func asksTable(of *corev1.Pod, p *corev1.Probe) bool {
 	if p.HTTPGet == nil && p.TCPSocket == nil && p.GRPC == nil {
 		return false
 	}
-	_, text, ok := annotations.Lookup(of.Annotations, annotations.HTTP)
+	text, ok := of.Annotations[annotations.HTTP]
 	if !ok {
 		return false
 	}

@@ -86,7 +86,7 @@ type logLine struct {
 // logLines returns the log of a run: the annotation of the Pod, or else lines that
 // explain why the log is empty.
 func (r containerRun) logLines(pod *corev1.Pod, container string, explain func(*corev1.Pod, string, int32) string) []logLine {
-	if _, text, ok := annotations.Lookup(pod.Annotations, annotations.Log); ok {
+	if text, ok := pod.Annotations[annotations.Log]; ok {
 		var lines []logLine
 		for text := range strings.Lines(text) {
 			lines = append(lines, logLine{at: r.started.Time, text: strings.TrimSuffix(text, "\n") + "\n"})

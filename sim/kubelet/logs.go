@@ -39,7 +39,7 @@ func (a *kubeletAPI) serveLogs(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	_, _, annotated := annotations.Lookup(pod.Annotations, annotations.Log)
+	_, annotated := pod.Annotations[annotations.Log]
 	if err := a.standby(); err != nil && !annotated {
 		return err // not 503 as elsewhere, in place of which the API server has a text of its own
 	}

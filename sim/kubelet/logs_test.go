@@ -55,8 +55,6 @@ func TestLogs(t *testing.T) {
 	none := corev1.ContainerState{}
 	withOutput := newPod("output", runningState(), none)
 	withOutput.Annotations = map[string]string{annotations.Log: "one\ntwo\nthree"}
-	deprecated := newPod("deprecated", runningState(), none)
-	deprecated.Annotations = map[string]string{annotations.Deprecated(annotations.Log): "old"}
 	elsewhere := newPod("elsewhere", runningState(), none)
 	elsewhere.Spec.NodeName = "node-2"
 	_, client := startKubelets(t,
@@ -65,7 +63,7 @@ func TestLogs(t *testing.T) {
 		newPod("ended", terminatedState("id"), none),
 		newPod("crashes", waitingState("CrashLoopBackOff"), terminatedState("id")),
 		newPod("starts", waitingState("ContainerCreating"), none),
-		withOutput, deprecated, elsewhere)
+		withOutput, elsewhere)
 	const end = "The container exited at 2026-01-02T03:05:05Z with code 3.\n"
 	for _, test := range []struct {
 		path string // after the namespace
@@ -92,7 +90,6 @@ func TestLogs(t *testing.T) {
 		{"ended/c?limitBytes=4&follow=true", 200, "This"},
 		{"ended/c?tailLines=1&timestamps=true", 200, "2026-01-02T03:05:05.000000000Z " + end},
 		{"ended/c?stream=Stderr", 200, ""},
-		{"deprecated/c", 200, "old\n"},
 		{"output/c", 200, "one\ntwo\nthree\n"},
 		{"output/c?tailLines=2&timestamps=true", 200, "2026-01-02T03:04:05.000000000Z two\n2026-01-02T03:04:05.000000000Z three\n"},
 		{"output/c?follow=true&limitBytes=5", 200, "one\nt"},

@@ -39,12 +39,12 @@ func podBehaviorOf(pod *corev1.Pod) (podBehavior, error) {
 	}
 	var wrong []string
 	read := func(name string, parse func(string) error) {
-		key, value, ok := annotations.Lookup(pod.Annotations, name)
+		value, ok := pod.Annotations[name]
 		if !ok {
 			return
 		}
 		if err := parse(value); err != nil {
-			wrong = append(wrong, fmt.Sprintf("annotation %s: %v", key, err))
+			wrong = append(wrong, fmt.Sprintf("annotation %s: %v", name, err))
 		}
 	}
 	duration := func(to *time.Duration) func(string) error {

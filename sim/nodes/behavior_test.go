@@ -1,11 +1,7 @@
 package nodes
 
 import (
-	"bytes"
-	"log/slog"
-	"strings"
 	"testing"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -35,46 +31,6 @@ func TestPodBehaviorErrors(t *testing.T) {
 		}
 		if got != c.want {
 			t.Errorf("%s=%s: %q, want %q", c.annotation, c.value, got, c.want)
-		}
-	}
-}
-
-func TestPodBehaviorByBothAnnotationNames(t *testing.T) {
-	for _, c := range []struct {
-		set  map[string]string
-		want time.Duration
-		err  string
-	}{
-		{map[string]string{"ctrlplane.local/ready-after": "1s"}, time.Second, ""},
-		{map[string]string{"ctrlplane/ready-after": "1s"}, time.Second, ""},
-		{map[string]string{"ctrlplane/ready-after": "1s", "ctrlplane.local/ready-after": "2s"}, 2 * time.Second, ""},
-		{map[string]string{"ctrlplane/ready-after": "soon", "ctrlplane.local/ready-after": "2s"}, 2 * time.Second, ""},
-		{map[string]string{"ctrlplane/ready-after": "soon"}, 0, `annotation ctrlplane/ready-after: "soon" is not a duration: write it like 5s or 1m30s`},
-	} {
-		got := ""
-		b, err := podBehaviorOf(testPod(func(p *corev1.Pod) { p.Annotations = c.set }))
-		if err != nil {
-			got = err.Error()
-		}
-		if b.readyAfter != c.want || got != c.err {
-			t.Errorf("%v: %v, %q; want %v, %q", c.set, b.readyAfter, got, c.want, c.err)
-		}
-	}
-}
-
-func TestDeprecatedAnnotationsAreLoggedOnce(t *testing.T) {
-	var out bytes.Buffer
-	warnings := newDeprecationLog(slog.New(slog.NewTextHandler(&out, nil)))
-	for range 3 {
-		warnings.warnOnce("Pod", &testPod(func(p *corev1.Pod) {
-			p.Annotations = map[string]string{"ctrlplane/run-for": "1s", "ctrlplane/log": "x", "ctrlplane.local/exit-code": "1"}
-		}).ObjectMeta)
-	}
-	for text, want := range map[string]int{
-		"level=WARN": 2, "annotation=ctrlplane/run-for use=ctrlplane.local/run-for": 1, "annotation=ctrlplane/log use=ctrlplane.local/log": 1,
-	} {
-		if got := strings.Count(out.String(), text); got != want {
-			t.Errorf("%d times %q, want %d:\n%s", got, text, want, out.String())
 		}
 	}
 }

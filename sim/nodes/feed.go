@@ -22,7 +22,6 @@ type nodeFeed struct {
 	ctx      context.Context
 	registry *podRegistry
 	stages   *stageSet
-	warnings *deprecationLog
 	events   chan informer.Event[*corev1.Node]
 	onLive   func(*corev1.Node) // called when a node becomes live
 	onDead   func(name string)
@@ -64,7 +63,6 @@ func (f *nodeFeed) processNode(node *corev1.Node) {
 		f.stopNode(node)
 		return
 	}
-	f.warnings.warnOnce("Node", &node.ObjectMeta)
 	if users, ok := f.stages.match(f.ctx, nodeRef, &node.ObjectMeta, node, f.registry.now(), f.registry.currentNodeStage(node)); ok {
 		what = users
 	}
@@ -158,7 +156,6 @@ type podFeed struct {
 	ctx      context.Context
 	registry *podRegistry
 	stages   *stageSet
-	warnings *deprecationLog
 	events   chan informer.Event[*corev1.Pod]
 	getNode  func(ctx context.Context, name string) (*corev1.Node, error) // from the server
 	record   func(pod *corev1.Pod, event podEvent)
@@ -193,7 +190,6 @@ func (f *podFeed) processPodLocked(pod *corev1.Pod, listed bool) {
 	if !seen.accepted {
 		return
 	}
-	f.warnings.warnOnce("Pod", &pod.ObjectMeta)
 	if seen.annotationError != nil {
 		f.record(pod, podEvent{warning: true, simulator: true, reason: "InvalidAnnotation", message: seen.annotationError.Error()})
 	}

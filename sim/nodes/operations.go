@@ -129,22 +129,17 @@ func (f *Fleet) forEach(ctx context.Context, names []string, check func(*corev1.
 	return nil
 }
 
-// setState sets an annotation of a node to "true", or removes it. Either way it
-// also removes the annotation's deprecated name.
+// setState sets an annotation of a node to "true", or removes it.
 func (f *Fleet) setState(ctx context.Context, node *corev1.Node, name string, on bool) error {
-	values := map[string]*string{name: nil, annotations.Deprecated(name): nil}
-	if on {
-		values[name] = new(annotations.True)
-	}
-	changed := false
-	for key, value := range values {
-		was, ok := node.Annotations[key]
-		changed = changed || ok != (value != nil) || ok && was != *value
-	}
-	if !changed {
+	was, ok := node.Annotations[name]
+	if on == ok && (!on || was == annotations.True) {
 		return nil
 	}
-	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"uid": node.UID, "annotations": values}})
+	var value *string
+	if on {
+		value = new(annotations.True)
+	}
+	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"uid": node.UID, "annotations": map[string]*string{name: value}}})
 	if err != nil {
 		return fmt.Errorf("node %s: %w", node.Name, err)
 	}

@@ -18,7 +18,6 @@ import (
 
 	"github.com/ctrlplane/ctrlplane/internal/usage"
 	"github.com/ctrlplane/ctrlplane/observe"
-	"github.com/ctrlplane/ctrlplane/sim/annotations"
 )
 
 func TestFleetRefusesUnknownNames(t *testing.T) {
@@ -94,37 +93,6 @@ func TestFleetFailsAndRecovers(t *testing.T) {
 		}
 	}
 	waitForPod(t, client, pod, func(p *corev1.Pod) bool { return p.Status.Phase == corev1.PodRunning })
-}
-
-// Nodes that an earlier release failed have the deprecated annotation.
-func TestFleetReadsDeprecatedNodeAnnotations(t *testing.T) {
-	old := testNode(func(n *corev1.Node) { n.Annotations[annotations.Deprecated(annotations.Failed)] = annotations.True })
-	client := fake.NewClientset(old)
-	f := startTestFleet(t, client, Config{})
-	if list, err := f.List(t.Context()); err != nil || !list[0].Failed {
-		t.Errorf("List = %+v, %v; want a failed node", list, err)
-	}
-	stored := func() map[string]string {
-		node, err := client.CoreV1().Nodes().Get(t.Context(), old.Name, metav1.GetOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		return node.Annotations
-	}
-	if err := f.Fail(t.Context(), old.Name); err != nil {
-		t.Fatal(err)
-	}
-	want := map[string]string{annotations.KwokNode: annotations.KwokFake, annotations.Failed: annotations.True}
-	if diff := cmp.Diff(want, stored()); diff != "" {
-		t.Errorf("annotations after Fail: %s", diff)
-	}
-	if err := f.Recover(t.Context(), old.Name); err != nil {
-		t.Fatal(err)
-	}
-	delete(want, annotations.Failed)
-	if diff := cmp.Diff(want, stored()); diff != "" {
-		t.Errorf("annotations after Recover: %s", diff)
-	}
 }
 
 // The state of a node is kept in its annotations, where the next fleet finds it.

@@ -13,7 +13,7 @@ import (
 
 // updateTable keeps what a Pod answers to HTTP requests.
 func (r *podRegistry) updateTable(pod *corev1.Pod, at placement) {
-	_, text, ok := annotations.Lookup(pod.Annotations, annotations.HTTP)
+	text, ok := pod.Annotations[annotations.HTTP]
 	if !ok && !r.commands.HTTP.Has(pod.UID) {
 		return
 	}

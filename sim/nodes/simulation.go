@@ -73,13 +73,12 @@ func startSimulation(cfg Config, client kubernetes.Interface, stages stageClient
 	s.events = record.NewBroadcaster(record.WithContext(ctx))
 	s.startPlayers()
 	s.recorder = s.events.NewRecorder(scheme.Scheme, corev1.EventSource{Component: component})
-	warnings := newDeprecationLog(log)
 	s.nodes = &nodeFeed{
-		ctx: ctx, registry: registry, stages: s.stages, warnings: warnings, events: make(chan informer.Event[*corev1.Node]),
+		ctx: ctx, registry: registry, stages: s.stages, events: make(chan informer.Event[*corev1.Node]),
 		onLive: s.onNodeLive, onDead: s.onNodeDead, schedule: s.nodePlayer.schedule, synced: make(chan struct{}),
 	}
 	s.pods = &podFeed{
-		ctx: ctx, registry: registry, stages: s.stages, warnings: warnings, events: make(chan informer.Event[*corev1.Pod]),
+		ctx: ctx, registry: registry, stages: s.stages, events: make(chan informer.Event[*corev1.Pod]),
 		schedule: s.podPlayer.schedule,
 		getNode: func(ctx context.Context, name string) (*corev1.Node, error) {
 			return client.CoreV1().Nodes().Get(ctx, name, metav1.GetOptions{})

@@ -20,9 +20,6 @@ import (
 	clienttesting "k8s.io/client-go/testing"
 )
 
-// deprecatedDriver stands for the driver name of earlier releases.
-const deprecatedDriver = deprecatedDriverPrefix + "test"
-
 // ignoreServerFields ignores the fields that the fake server sets.
 var ignoreServerFields = cmp.Options{
 	cmpopts.IgnoreTypes(metav1.TypeMeta{}),

@@ -2,7 +2,6 @@ package volumes
 
 import (
 	"fmt"
-	"strings"
 
 	storagev1 "k8s.io/api/storage/v1"
 	"k8s.io/client-go/informers"
@@ -20,17 +19,6 @@ const (
 	// className is the name of the default StorageClass.
 	className = "standard"
 )
-
-// deprecatedDriverPrefix begins the driver name of earlier releases. Data directories
-// and snapshots have that name in StorageClasses, whose provisioner is immutable, in
-// claims and in volumes. It ended in a domain that belongs to another project and must
-// not appear in this repository, so the driver is recognized by the prefix.
-const deprecatedDriverPrefix = "simulated.ctrlplane."
-
-// isOurDriver reports whether the simulation provides the volumes of a CSI driver.
-func isOurDriver(name string) bool {
-	return name == driverName || strings.HasPrefix(name, deprecatedDriverPrefix)
-}
 
 // Config configures a Provisioner.
 type Config struct {

@@ -95,18 +95,6 @@ func TestExpandNeverShrinks(t *testing.T) {
 	}, claim, v)
 }
 
-func TestExpandVolumeOfDeprecatedDriver(t *testing.T) {
-	claim, v := newBoundClaim("a", "1Gi")
-	claim.Spec.Resources.Requests = storageList("2Gi")
-	v.Spec.CSI.Driver = deprecatedDriver
-	runInCluster(t, func(c *testCluster) {
-		c.runProvisioner()
-		if diff := cmp.Diff(storageList("2Gi"), c.listVolumes()[0].Spec.Capacity); diff != "" {
-			c.t.Error(diff)
-		}
-	}, claim, v)
-}
-
 func TestExpandSkipsOtherVolumes(t *testing.T) {
 	for name, change := range map[string]func(*corev1.PersistentVolumeClaim, *corev1.PersistentVolume){
 		"of another driver": func(_ *corev1.PersistentVolumeClaim, v *corev1.PersistentVolume) { v.Spec.CSI.Driver = "example.com" },

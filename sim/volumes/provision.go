@@ -23,7 +23,7 @@ func needsVolume(c *corev1.PersistentVolumeClaim) bool {
 	if !ok {
 		by = c.Annotations[storagehelpers.AnnBetaStorageProvisioner]
 	}
-	return isOurDriver(by)
+	return by == driverName
 }
 
 // provisionClaim creates the volume of a claim that needs one.
@@ -41,7 +41,7 @@ func (ctrl *controller) provisionClaim(ctx context.Context, key cache.ObjectName
 	}
 	node := claim.Annotations[storagehelpers.AnnSelectedNode]
 	waits := class.VolumeBindingMode != nil && *class.VolumeBindingMode == storagev1.VolumeBindingWaitForFirstConsumer
-	if !isOurDriver(class.Provisioner) || waits && node == "" {
+	if class.Provisioner != driverName || waits && node == "" {
 		return nil
 	}
 	if why := unsupportedReason(claim); why != "" {

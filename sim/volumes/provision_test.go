@@ -62,8 +62,6 @@ func TestClaimsThatGetVolumes(t *testing.T) {
 	type claim = corev1.PersistentVolumeClaim
 	later := newDefaultClass(storagev1.VolumeBindingWaitForFirstConsumer)
 	bare := &storagev1.StorageClass{ObjectMeta: metav1.ObjectMeta{Name: "bare"}, Provisioner: driverName}
-	deprecated := newImmediateClass("deprecated")
-	deprecated.Provisioner = deprecatedDriver
 	source := func(kind string) func(*claim) {
 		return func(c *claim) {
 			c.Spec.DataSource = &corev1.TypedLocalObjectReference{Kind: kind, Name: "s"}
@@ -79,9 +77,6 @@ func TestClaimsThatGetVolumes(t *testing.T) {
 		"class with defaults": {newClaim("a", "bare"), true, "Successfully"},
 		"old annotation": {newClaim("a", "now", func(c *claim) {
 			c.Annotations = map[string]string{"volume.beta.kubernetes.io/storage-provisioner": driverName}
-		}), true, "Successfully"},
-		"deprecated driver": {newClaim("a", "deprecated", func(c *claim) {
-			c.Annotations = map[string]string{"volume.kubernetes.io/storage-provisioner": deprecatedDriver}
 		}), true, "Successfully"},
 		"node selected":     {newClaim("a", className, withSelectedNode("anywhere")), true, "Successfully"},
 		"no node selected":  {newClaim("a", className), false, ""},
@@ -107,7 +102,7 @@ func TestClaimsThatGetVolumes(t *testing.T) {
 				case test.event != "" && (len(c.events) == 0 || !strings.Contains(c.events[0].Message, test.event)):
 					c.t.Errorf("got %v, want %q", c.events, test.event)
 				}
-			}, test.claim, newImmediateClass("now"), later, bare, deprecated, newForeignClass())
+			}, test.claim, newImmediateClass("now"), later, bare, newForeignClass())
 		})
 	}
 }

@@ -12,7 +12,7 @@ import (
 
 // isOurs reports whether a volume is simulated.
 func isOurs(v *corev1.PersistentVolume) bool {
-	return v.Spec.CSI != nil && isOurDriver(v.Spec.CSI.Driver)
+	return v.Spec.CSI != nil && v.Spec.CSI.Driver == driverName
 }
 
 // isReclaimable reports whether a volume is released and its policy is Delete.

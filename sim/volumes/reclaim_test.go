@@ -27,15 +27,14 @@ func TestReleasedVolumesAreDeleted(t *testing.T) {
 		volume *volume
 		stays  bool
 	}{
-		"released":          {newReleasedVolume(), false},
-		"created manually":  {newReleasedVolume(func(v *volume) { v.Annotations = nil }), false},
-		"retained":          {newReleasedVolume(func(v *volume) { v.Spec.PersistentVolumeReclaimPolicy = corev1.PersistentVolumeReclaimRetain }), true},
-		"deprecated driver": {newReleasedVolume(func(v *volume) { v.Spec.CSI.Driver = deprecatedDriver }), false},
-		"bound":             {newReleasedVolume(func(v *volume) { v.Status.Phase = corev1.VolumeBound }), true},
-		"not yet bound":     {newReleasedVolume(func(v *volume) { v.Status.Phase = corev1.VolumePending }), true},
-		"of another":        {newReleasedVolume(func(v *volume) { v.Spec.CSI.Driver = "example.com" }), true},
-		"of no driver":      {newReleasedVolume(func(v *volume) { v.Spec.CSI = nil }), true},
-		"being deleted":     {newReleasedVolume(func(v *volume) { v.DeletionTimestamp, v.Finalizers = &metav1.Time{Time: time.Now()}, []string{"x/y"} }), true},
+		"released":         {newReleasedVolume(), false},
+		"created manually": {newReleasedVolume(func(v *volume) { v.Annotations = nil }), false},
+		"retained":         {newReleasedVolume(func(v *volume) { v.Spec.PersistentVolumeReclaimPolicy = corev1.PersistentVolumeReclaimRetain }), true},
+		"bound":            {newReleasedVolume(func(v *volume) { v.Status.Phase = corev1.VolumeBound }), true},
+		"not yet bound":    {newReleasedVolume(func(v *volume) { v.Status.Phase = corev1.VolumePending }), true},
+		"of another":       {newReleasedVolume(func(v *volume) { v.Spec.CSI.Driver = "example.com" }), true},
+		"of no driver":     {newReleasedVolume(func(v *volume) { v.Spec.CSI = nil }), true},
+		"being deleted":    {newReleasedVolume(func(v *volume) { v.DeletionTimestamp, v.Finalizers = &metav1.Time{Time: time.Now()}, []string{"x/y"} }), true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			runInCluster(t, func(c *testCluster) {

@@ -131,7 +131,7 @@ func TestInterventionVerbs(t *testing.T) {
 	do("controllers", "scale", "deployment", "--workers", "2")
 	says(do("status"), "deployment-controller (50% of its calls fail: 500, 2 workers in place of 5)")
 	says(do("controllers", "clear", "deployment"), "cleared: deployment-controller\n")
-	says(do("controllers", "restore", "--all"), "cleared: none\n") // the former name of clear
+	says(do("controllers", "clear", "--all"), "cleared: none\n")
 	says(do("controllers", "resume", "deployment"), "resumed: none (deployment-controller: not paused)\n")
 	says(do("controllers", "start", "deploy"), "started: none (deployment-controller: running already)\n")
 	do("controllers", "stop", "deployment")

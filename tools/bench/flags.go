@@ -3,11 +3,12 @@ package main
 import (
 	"errors"
 	"flag"
-	"fmt"
 	"io"
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/ctrlplane/ctrlplane/internal/usage"
 )
 
 // options are the values of the flags.
@@ -65,11 +66,11 @@ func parseFlags(args []string, stderr io.Writer) (options, error) {
 		f.PrintDefaults()
 		return o, err
 	case err != nil:
-		return o, usagef("%v", err)
+		return o, usage.Errorf("%v", err)
 	case f.NArg() == 1 && o.compare != "":
 		o.compareWith = f.Arg(0)
 	case f.NArg() > 0:
-		return o, usagef("unexpected argument %q", f.Arg(0))
+		return o, usage.Errorf("unexpected argument %q", f.Arg(0))
 	}
 	if err := o.validate(); err != nil {
 		return o, err
@@ -81,15 +82,15 @@ func parseFlags(args []string, stderr io.Writer) (options, error) {
 func (o *options) validate() error {
 	switch {
 	case o.runs < 1:
-		return usagef("-runs %d: must be at least 1", o.runs)
+		return usage.Errorf("-runs %d: must be at least 1", o.runs)
 	case o.growth && o.profileStart:
-		return usagef("-growth and -profile-start exclude each other: use one of them")
+		return usage.Errorf("-growth and -profile-start exclude each other: use one of them")
 	case o.churn < 0:
-		return usagef("-churn %v: must be positive", o.churn)
+		return usage.Errorf("-churn %v: must be positive", o.churn)
 	case o.rounds < 1:
-		return usagef("-rounds %d: must be at least 1", o.rounds)
+		return usage.Errorf("-rounds %d: must be at least 1", o.rounds)
 	case o.idle <= 0 || o.timeout <= 0:
-		return usagef("-idle and -timeout must be positive")
+		return usage.Errorf("-idle and -timeout must be positive")
 	case o.growth:
 		_, err := parseSizes(o.sizes)
 		return err
@@ -135,12 +136,12 @@ func (o *options) parseOnly() error {
 		case slices.Contains(partNames(), name):
 			o.parts = append(o.parts, name)
 		default:
-			return usagef("-only: unknown contestant or part %q: choose from %s", name, strings.Join(append(contestantChoices(), partNames()...), ","))
+			return usage.Errorf("-only: unknown contestant or part %q: choose from %s", name, strings.Join(append(contestantChoices(), partNames()...), ","))
 		}
 	}
 	o.only = strings.Join(contestants, ",")
 	if len(o.selectedContestants()) == 0 {
-		return usagef("-only: %s does not support %s", o.only, strings.Join(o.parts, ","))
+		return usage.Errorf("-only: %s does not support %s", o.only, strings.Join(o.parts, ","))
 	}
 	return nil
 }
@@ -167,8 +168,4 @@ func (o options) selectedContestants() []string {
 		c := o.newContestant(name)
 		return !slices.ContainsFunc(allLocations(), func(at location) bool { return len(o.partsOf(c, at)) > 0 })
 	})
-}
-
-func usagef(format string, args ...any) error {
-	return fmt.Errorf(format+": %w", append(args, errUsage)...)
 }

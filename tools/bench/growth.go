@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/ctrlplane/ctrlplane/internal/usage"
 )
 
 // growthResults is the content of the results file of -growth.
@@ -46,7 +48,7 @@ func parseSizes(list string) (sizes []int, err error) {
 	for _, text := range strings.Split(list, ",") {
 		n, err := strconv.Atoi(text)
 		if err != nil || n <= last || n%replicasPerDeployment != 0 {
-			return nil, usagef("-sizes: %q: each must be a multiple of %d and greater than the one before", text, replicasPerDeployment)
+			return nil, usage.Errorf("-sizes: %q: each must be a multiple of %d and greater than the one before", text, replicasPerDeployment)
 		}
 		sizes, last = append(sizes, n), n
 	}

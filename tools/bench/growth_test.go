@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/ctrlplane/ctrlplane/internal/testutil"
+	"github.com/ctrlplane/ctrlplane/internal/usage"
 )
 
 func newGrowthResults(steps ...growthStep) *growthResults {
@@ -66,7 +67,7 @@ func TestParseSizes(t *testing.T) {
 		t.Error(diff, err)
 	}
 	for _, bad := range []string{"", "1000,", "x", "1005", "1000,1000", "5000,1000", "-10", "0"} {
-		if _, err := parseSizes(bad); !errors.Is(err, errUsage) {
+		if _, err := parseSizes(bad); !errors.As(err, new(usage.Error)) {
 			t.Errorf("%q: got %v, want a usage error", bad, err)
 		}
 	}

@@ -18,33 +18,12 @@ package main
 
 import (
 	"context"
-	"errors"
-	"flag"
-	"fmt"
 	"io"
-	"os"
-	"os/signal"
 
-	"github.com/ctrlplane/ctrlplane/internal/endsignals"
+	"github.com/ctrlplane/ctrlplane/tools/internal/command"
 )
 
-var errUsage = errors.New("see -help")
-
-func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), endsignals.List()...)
-	err := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
-	stop()
-	switch {
-	case err == nil || errors.Is(err, flag.ErrHelp):
-		return
-	case errors.Is(err, errUsage):
-		fmt.Fprintln(os.Stderr, "bench:", err)
-		os.Exit(2)
-	default:
-		fmt.Fprintln(os.Stderr, "bench:", err)
-		os.Exit(1)
-	}
-}
+func main() { command.Main("bench", run) }
 
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	o, err := parseFlags(args, stderr)

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/ctrlplane/ctrlplane/internal/usage"
 )
 
 // fakeEnv makes the test binary act as ctrlplane.
@@ -71,7 +73,7 @@ func TestUsageErrors(t *testing.T) {
 	for _, tt := range tests {
 		var stdout, stderr bytes.Buffer
 		err := run(t.Context(), tt.args, &stdout, &stderr)
-		if !errors.Is(err, errUsage) || !strings.Contains(err.Error(), tt.want) || strings.Contains(err.Error(), "\n") {
+		if !errors.As(err, new(usage.Error)) || !strings.Contains(err.Error(), tt.want) || strings.Contains(err.Error(), "\n") {
 			t.Errorf("%v: got %v, want a usage error of one line with %q", tt.args, err, tt.want)
 		}
 		if stdout.Len()+stderr.Len() > 0 {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"net/http"
 	"os"
 	"path/filepath"
 )
@@ -14,7 +13,6 @@ type workloadContestant struct {
 	name, description string
 	needs             []string // upstream programs
 	launch            func(ctx context.Context, r *workDir) (*controlPlane, error)
-	beforeNodes       func(ctx context.Context, a *apiClient) error // nil = nothing
 }
 
 func (o options) allWorkloadContestants() []workloadContestant {
@@ -32,11 +30,7 @@ func (o options) newOwnContestant(name, binary, description string) workloadCont
 		of.ctrlplane = binary
 		return of.launchUp(r, ephemeralCerts(r), "--ephemeral", "--no-scheduler=false")
 	}
-	// A binary of an earlier release simulates nodes only when asked about them.
-	ask := func(ctx context.Context, a *apiClient) error {
-		return a.sendRequest(ctx, http.MethodGet, "/ctrlplane/v1/nodes", "")
-	}
-	return workloadContestant{name: name, description: description, launch: launch, beforeNodes: ask}
+	return workloadContestant{name: name, description: description, launch: launch}
 }
 
 // ephemeralCerts returns where up --ephemeral keeps its certificates.

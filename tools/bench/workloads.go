@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/ctrlplane/ctrlplane/internal/usage"
 )
 
 // workloads is the value of -only for the measurement of Pods on simulated nodes, with a
@@ -190,7 +192,7 @@ func (o options) measureWorkload(ctx context.Context, parent string, c workloadC
 	if err == nil {
 		defer p.kill()
 		m := &measurement{options: o, controlPlane: p, workDir: r, values: map[string]float64{}}
-		if err = m.measureOnNodes(ctx, c, part); err == nil {
+		if err = m.measureOnNodes(ctx, part); err == nil {
 			return m.values, nil
 		}
 	}
@@ -198,7 +200,7 @@ func (o options) measureWorkload(ctx context.Context, parent string, c workloadC
 }
 
 // measureOnNodes waits for the start, creates the nodes of a part and measures it.
-func (m *measurement) measureOnNodes(ctx context.Context, c workloadContestant, part workloadPart) error {
+func (m *measurement) measureOnNodes(ctx context.Context, part workloadPart) error {
 	a, err := m.measureStart(ctx)
 	if err != nil {
 		return err
@@ -206,11 +208,6 @@ func (m *measurement) measureOnNodes(ctx context.Context, c workloadContestant, 
 	defer a.close()
 	clear(m.values) // the start is measured elsewhere
 	return m.controlPlane.whileRunning(ctx, m.idle+4*m.timeout, func(ctx context.Context) error {
-		if part.nodes > 0 && c.beforeNodes != nil {
-			if err := c.beforeNodes(ctx, a); err != nil {
-				return err
-			}
-		}
 		if err := m.createNodes(ctx, a, part.nodes); err != nil {
 			return fmt.Errorf("nodes: %w", err)
 		}
@@ -257,7 +254,7 @@ func (o options) checkWorkloadSelection() error {
 	}
 	for _, name := range o.workloadSelection() {
 		if !slices.Contains(known, name) {
-			return usagef("-only: unknown contestant or part %q of workloads: choose from %s", name, strings.Join(known, ","))
+			return usage.Errorf("-only: unknown contestant or part %q of workloads: choose from %s", name, strings.Join(known, ","))
 		}
 	}
 	return nil

@@ -38,7 +38,7 @@ func fakeFiles(t *testing.T) []string {
 
 func TestLayout(t *testing.T) {
 	folder := t.TempDir()
-	if err := run(t.Context(), append([]string{"-o", folder, "-version", "1.2.3"}, fakeFiles(t)...)); err != nil {
+	if err := run(t.Context(), append([]string{"-o", folder, "-version", "1.2.3"}, fakeFiles(t)...), nil, nil); err != nil {
 		t.Fatal(err)
 	}
 	outer, err := layout.ImageIndexFromPath(folder)
@@ -60,7 +60,7 @@ func TestPush(t *testing.T) {
 	server := httptest.NewServer(registry.New())
 	defer server.Close()
 	reference := strings.TrimPrefix(server.URL, "http://") + "/ctrlplane:1.2.3"
-	if err := run(t.Context(), append([]string{"-push", reference, "-version", "1.2.3"}, fakeFiles(t)...)); err != nil {
+	if err := run(t.Context(), append([]string{"-push", reference, "-version", "1.2.3"}, fakeFiles(t)...), nil, nil); err != nil {
 		t.Fatal(err)
 	}
 	ref, err := name.ParseReference(reference)
@@ -139,7 +139,7 @@ func TestUsage(t *testing.T) {
 		"-o x -license image_test.go linux/amd64=/not/there": "/not/there",
 		"-o x -license /not/there linux/amd64=image_test.go": "/not/there",
 	} {
-		if err := run(t.Context(), strings.Fields(args)); err == nil || !strings.Contains(err.Error(), want) {
+		if err := run(t.Context(), strings.Fields(args), nil, nil); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want %q", args, err, want)
 		}
 	}

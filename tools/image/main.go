@@ -9,8 +9,7 @@ import (
 	"context"
 	"flag"
 	"fmt"
-	"os"
-	"os/signal"
+	"io"
 
 	"github.com/google/go-containerregistry/pkg/authn"
 	"github.com/google/go-containerregistry/pkg/name"
@@ -18,19 +17,13 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/empty"
 	"github.com/google/go-containerregistry/pkg/v1/layout"
 	"github.com/google/go-containerregistry/pkg/v1/remote"
+
+	"github.com/ctrlplane/ctrlplane/tools/internal/command"
 )
 
-func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	err := run(ctx, os.Args[1:])
-	stop()
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "image:", err)
-		os.Exit(1)
-	}
-}
+func main() { command.Main("image", run) }
 
-func run(ctx context.Context, args []string) error {
+func run(ctx context.Context, args []string, _, _ io.Writer) error {
 	flags := flag.NewFlagSet("image", flag.ContinueOnError)
 	folder := flags.String("o", "", "`folder` to write an OCI image layout to")
 	reference := flags.String("push", "", "`name:tag` to push the image as")

@@ -5,13 +5,14 @@ package main
 import (
 	"errors"
 	"flag"
-	"fmt"
 	"io"
 	"math/rand/v2"
 	"path/filepath"
 	"runtime"
 	"strings"
 	"time"
+
+	"github.com/ctrlplane/ctrlplane/internal/usage"
 )
 
 // options are the values of the flags.
@@ -47,11 +48,11 @@ func parseFlags(args []string, stderr io.Writer) (options, error) {
 		f.PrintDefaults()
 		return o, err
 	case err != nil:
-		return o, usagef("%v", err)
+		return o, usage.Errorf("%v", err)
 	case f.NArg() > 0:
-		return o, usagef("unexpected argument %q", f.Arg(0))
+		return o, usage.Errorf("unexpected argument %q", f.Arg(0))
 	case o.duration <= 0 || o.parallel < 1 || o.rounds < 0:
-		return o, usagef("-duration and -parallel must be positive, -rounds not negative")
+		return o, usage.Errorf("-duration and -parallel must be positive, -rounds not negative")
 	}
 	if only != "" {
 		o.only = strings.Split(only, ",")
@@ -64,8 +65,4 @@ func parseFlags(args []string, stderr io.Writer) (options, error) {
 		*path = absolute
 	}
 	return o, nil
-}
-
-func usagef(format string, args ...any) error {
-	return fmt.Errorf(format+": %w", append(args, errUsage)...)
 }

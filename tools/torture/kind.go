@@ -5,6 +5,8 @@ package main
 import (
 	"slices"
 	"strings"
+
+	"github.com/ctrlplane/ctrlplane/internal/usage"
 )
 
 // kind is one way to torture.
@@ -69,7 +71,7 @@ func selectKinds(names []string) ([]kind, error) {
 	all := allKinds()
 	for _, name := range names {
 		if !slices.Contains(kindNames(), name) {
-			return nil, usagef("-only: unknown kind %q: choose from %s", name, strings.Join(kindNames(), ", "))
+			return nil, usage.Errorf("-only: unknown kind %q: choose from %s", name, strings.Join(kindNames(), ", "))
 		}
 	}
 	return slices.DeleteFunc(all, func(k kind) bool { return len(names) > 0 && !slices.Contains(names, k.name) }), nil

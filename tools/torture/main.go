@@ -14,38 +14,18 @@ package main
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
-	"os"
-	"os/signal"
 
 	"github.com/go-logr/logr"
 	"k8s.io/klog/v2"
 
-	"github.com/ctrlplane/ctrlplane/internal/endsignals"
+	"github.com/ctrlplane/ctrlplane/tools/internal/command"
 )
 
-var (
-	errUsage = errors.New("see -help")
-	errLost  = errors.New("rounds were lost")
-)
+var errLost = errors.New("rounds were lost")
 
-func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), endsignals.List()...)
-	err := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
-	stop()
-	switch {
-	case err == nil || errors.Is(err, flag.ErrHelp):
-		return
-	case errors.Is(err, errUsage):
-		fmt.Fprintln(os.Stderr, "torture:", err)
-		os.Exit(2)
-	default:
-		fmt.Fprintln(os.Stderr, "torture:", err)
-		os.Exit(1)
-	}
-}
+func main() { command.Main("torture", run) }
 
 // run tortures until the time is over or the context ends, and prints the table.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/ctrlplane/ctrlplane/internal/testutil/program"
+	"github.com/ctrlplane/ctrlplane/internal/usage"
 )
 
 func TestMain(m *testing.M) { os.Exit(program.Main(m)) }
@@ -65,7 +66,7 @@ func TestUsageErrors(t *testing.T) {
 		{[]string{"-seed", "x"}, "invalid value"},
 	} {
 		var stdout, stderr bytes.Buffer
-		if err := run(t.Context(), append([]string{"-ctrlplane", program.Path()}, test.args...), &stdout, &stderr); !errors.Is(err, errUsage) || !strings.Contains(err.Error(), test.want) {
+		if err := run(t.Context(), append([]string{"-ctrlplane", program.Path()}, test.args...), &stdout, &stderr); !errors.As(err, new(usage.Error)) || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%q: got %v", test.args, err)
 		}
 	}

@@ -1,7 +1,6 @@
 package learn
 
 import (
-	"cmp"
 	"fmt"
 	"os"
 	"strconv"
@@ -11,11 +10,10 @@ import (
 )
 
 // Annotations of a lesson's namespace: the ID of the process that runs the lesson, and what tells it from
-// a later process with that ID. Earlier versions used the old key, and no stamp.
+// a later process with that ID.
 const (
-	processAnnotation    = "ctrlplane.local/learner"
-	oldProcessAnnotation = "ctrlplane/learner"
-	stampAnnotation      = "ctrlplane.local/learner-stamp"
+	processAnnotation = "ctrlplane.local/learner"
+	stampAnnotation   = "ctrlplane.local/learner-stamp"
 )
 
 // learnerAnnotations are the annotations of the namespace of a lesson that this process runs.
@@ -29,7 +27,7 @@ func learnerAnnotations() map[string]string {
 
 // checkLeftBehind returns an error unless a namespace with these annotations was left behind by a lesson.
 func checkLeftBehind(name string, annotations map[string]string) error {
-	pid, err := strconv.Atoi(cmp.Or(annotations[processAnnotation], annotations[oldProcessAnnotation]))
+	pid, err := strconv.Atoi(annotations[processAnnotation])
 	switch {
 	case err != nil:
 		return fmt.Errorf("namespace %s exists, and was not created by a lesson: delete it first", name)

@@ -21,13 +21,13 @@ func TestCheckLeftBehind(t *testing.T) {
 		annotations map[string]string
 		want        string
 	}{
-		"no lesson":          {nil, "namespace lesson-1 exists, and was not created by a lesson: delete it first"},
-		"this process":       {learnerAnnotations(), ""},
-		"another process":    {map[string]string{processAnnotation: other, stampAnnotation: stamp}, running},
-		"a later process":    {map[string]string{processAnnotation: other, stampAnnotation: stamp + "1"}, ""},
-		"another boot":       {map[string]string{processAnnotation: other, stampAnnotation: "1" + stamp}, ""},
-		"an earlier version": {map[string]string{oldProcessAnnotation: other}, running},
-		"has ended":          {map[string]string{processAnnotation: "999999999", stampAnnotation: stamp}, ""},
+		"no lesson":       {nil, "namespace lesson-1 exists, and was not created by a lesson: delete it first"},
+		"this process":    {learnerAnnotations(), ""},
+		"another process": {map[string]string{processAnnotation: other, stampAnnotation: stamp}, running},
+		"a later process": {map[string]string{processAnnotation: other, stampAnnotation: stamp + "1"}, ""},
+		"another boot":    {map[string]string{processAnnotation: other, stampAnnotation: "1" + stamp}, ""},
+		"without a stamp": {map[string]string{processAnnotation: other}, running},
+		"has ended":       {map[string]string{processAnnotation: "999999999", stampAnnotation: stamp}, ""},
 	} {
 		got := ""
 		if err := checkLeftBehind("lesson-1", tc.annotations); err != nil {

@@ -2,7 +2,6 @@ package live
 
 import (
 	"fmt"
-	"math"
 	"strconv"
 	"time"
 )
@@ -83,17 +82,4 @@ func formatAge(d time.Duration) string {
 		return fmt.Sprintf("%dh %02dm", s/3600, s/60%60)
 	}
 	return fmt.Sprintf("%dd %02dh", s/86400, s/3600%24)
-}
-
-// formatSize formats a number of bytes: 4.2 MiB, 312 MiB.
-func formatSize(n int64) string {
-	f, unit := float64(n), 0
-	units := []string{"B", "KiB", "MiB", "GiB", "TiB"}
-	for f >= 1000 && unit < len(units)-1 {
-		f, unit = f/1024, unit+1
-	}
-	if unit == 0 || f >= 9.95 {
-		return fmt.Sprintf("%d %s", int64(math.Round(f)), units[unit])
-	}
-	return fmt.Sprintf("%.1f %s", f, units[unit])
 }

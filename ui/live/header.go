@@ -216,13 +216,13 @@ func (m model) numberFields() []headerField {
 		fields = append(fields, labelledField("API", alignRight(requests, 5, "")+"/s", 2))
 	}
 	if p.MemoryBytes > 0 {
-		fields = append(fields, labelledField("memory", alignRight(formatSize(p.MemoryBytes), 7, ""), 4))
+		fields = append(fields, labelledField("memory", alignRight(words.Size(p.MemoryBytes), 7, ""), 4))
 	}
 	if p.CPU > 0 || p.CPUPercent > 0 {
 		fields = append(fields, labelledField("CPU", alignRight(fmt.Sprintf("%.0f", p.CPUPercent), 3, "")+" %", 5))
 	}
 	if p.EtcdRevision > 0 {
-		fields = append(fields, labelledField("etcd", alignRight(formatSize(p.EtcdBytes), 7, ""), 7),
+		fields = append(fields, labelledField("etcd", alignRight(words.Size(p.EtcdBytes), 7, ""), 7),
 			labelledField("revision", alignLeft(ui.GroupDigits(p.EtcdRevision), 9, m.theme.ellipsis()), 10))
 	}
 	return fields

@@ -32,9 +32,9 @@ type Outcome struct {
 // Line says in one line how the run ended.
 func (o *Outcome) Line() string {
 	if o.hasFailed() {
-		return fmt.Sprintf("%s after %s", o.resultText(), formatDuration(o.Took))
+		return fmt.Sprintf("%s after %s", o.resultText(), words.Duration(o.Took))
 	}
-	return fmt.Sprintf("passed in %s", formatDuration(o.Took))
+	return fmt.Sprintf("passed in %s", words.Duration(o.Took))
 }
 
 func (o *Outcome) hasFailed() bool { return o.Code != 0 || o.Err != nil }

@@ -23,7 +23,7 @@ var assets embed.FS
 var scripts = []string{"model", "span", "draw", "timeline", "overview", "queues", "records", "tables", "main"}
 
 var pageTemplate = template.Must(template.New("report.html").Funcs(template.FuncMap{
-	"span": formatDuration, "n": ui.GroupDigits[uint64], "i": ui.GroupDigits[int64], "count": func(n int, what string) string { return ui.CountNoun(n, what) },
+	"span": words.Duration, "n": ui.GroupDigits[uint64], "i": ui.GroupDigits[int64], "count": func(n int, what string) string { return ui.CountNoun(n, what) },
 }).ParseFS(assets, "assets/report.html"))
 
 // page is the data of the template.
@@ -171,7 +171,7 @@ func activeControllers(all []observe.Controller) []observe.Controller {
 func (r *Report) summarizeRun(o *Outcome) *runSummary {
 	s := &runSummary{Outcome: o, folder: r.folder.path}
 	s.unhealthy, _ = r.final.NotHealthy()
-	s.numbers = append(s.numbers, formatDuration(o.Took))
+	s.numbers = append(s.numbers, words.Duration(o.Took))
 	for _, f := range runFacts(r.digest, r.final) {
 		s.numbers = append(s.numbers, f.Value+" "+f.Name)
 	}
