@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"k8s.io/apiserver/pkg/authentication/user"
+	"k8s.io/client-go/rest"
 
 	"github.com/ctrlplane/ctrlplane/control"
 	"github.com/ctrlplane/ctrlplane/health"
@@ -13,7 +14,7 @@ import (
 // unhealthyObjects returns the objects that wait for something that need not come by itself. They are read
 // inside of the process, so that who asks for them is not a client that lists objects.
 func (p *controlPlane) unhealthyObjects(ctx context.Context) ([]control.UnhealthyObject, error) {
-	waiter, err := health.New(p.clientConfig(&user.DefaultInfo{Name: user.APIServerUser, Groups: []string{user.SystemPrivilegedGroup, user.AllAuthenticated}}))
+	waiter, err := health.New(p.readerConfig())
 	if err != nil {
 		return nil, err
 	}
@@ -26,4 +27,17 @@ func (p *controlPlane) unhealthyObjects(ctx context.Context) ([]control.Unhealth
 		})
 	}
 	return list, err
+}
+
+// ReaderConfig returns a client configuration for reads inside of the process: unlike those with that of RESTConfig they are
+// not recorded as those of a client. It is nil before Start has succeeded.
+func (s *Server) ReaderConfig() *rest.Config {
+	if p := s.readyInstance(); p != nil {
+		return p.readerConfig()
+	}
+	return nil
+}
+
+func (p *controlPlane) readerConfig() *rest.Config {
+	return p.clientConfig(&user.DefaultInfo{Name: user.APIServerUser, Groups: []string{user.SystemPrivilegedGroup, user.AllAuthenticated}})
 }

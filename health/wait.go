@@ -42,6 +42,11 @@ func New(cfg *rest.Config) (*Waiter, error) {
 	return &Waiter{clients.Kinds, clients.Objects}, nil
 }
 
+// At returns a waiter whose Why and WhyOf explain an object by the others as they were at a resource version.
+func (w *Waiter) At(version string) *Waiter {
+	return &Waiter{w.kinds, objectclients.At(w.objects, version)}
+}
+
 // Wait returns as soon as all objects are healthy at the same time, or gone if o.Gone
 // is set. Objects need not exist, nor their kinds be served, when it is called. If ctx
 // reaches its deadline, or an object can never become healthy, the error is a

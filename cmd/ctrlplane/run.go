@@ -49,6 +49,7 @@ type runCommand struct {
 
 	assertions runAssertions
 	applied    []manifests.Object // that the control plane starts with
+	deletions  *report.Deletions  // nil if they are not followed
 
 	interrupted os.Signal // what ended the run before the command had ended, or settling
 	finishing   chan struct{}
@@ -110,6 +111,9 @@ programs, however the run ends: report.html, output.log, events.jsonl,
 junit.xml, objects.yaml and ctrlplane.log. The page and junit.xml also have the last
 log lines of containers that failed or are not ready. stdout and stderr of the command
 are pipes then. On GitHub Actions and GitLab it also adds a short summary to the job.
+
+A run with --report, --settle or --healthy that fails also names what was not healthy
+when a client deleted it, as test tools do after a failure; the page has it of each run.
 
 --kubernetes with several versions runs the command once for each, up to --jobs at
 a time. Each run has its own control plane, its output lines begin with the version,
@@ -200,7 +204,20 @@ func (r *runCommand) run(ctx context.Context, args []string) (code int, err erro
 		r.interrupted = r.signals.interruption()
 		return signalExitCode(r.interrupted), errors.New("interrupted before the command was started")
 	}
+	r.followDeletions(ctx)
 	return r.runToEnd(c)
+}
+
+// followDeletions begins to look for what clients delete while it is not healthy, if the end of the run says so.
+func (r *runCommand) followDeletions(ctx context.Context) {
+	s := &r.up.server
+	if !r.needsState() || s.Observer() == nil {
+		return
+	}
+	var err error
+	if r.deletions, err = report.FollowDeletions(ctx, s.ReaderConfig(), s.Observer()); err != nil {
+		printWarning("what clients delete is not examined: " + err.Error())
+	}
 }
 
 // startFailure returns the exit code for an error before the command, and the error.

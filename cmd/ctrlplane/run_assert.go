@@ -180,6 +180,9 @@ func (r *runCommand) judgeObjects(ctx context.Context) []string {
 		src = o
 	}
 	state := report.ReadState(ctx, r.up.server.RESTConfig(), r.applied, src)
+	deleted := r.deletions.End(ctx)
+	state.SetDeleted(deleted)
+	r.report.setDeleted(deleted)
 	if r.report.report != nil {
 		r.report.report.SetState(ctx, state)
 	}

@@ -19,7 +19,9 @@ func (r *runCommand) end(c *commandProcess, ready bool, code int, err error) (in
 	ctx, stopWatching := r.watchSignals()
 	defer stopWatching()
 	if ready {
-		code, err = r.judge(ctx, code, err)
+		if code, err = r.judge(ctx, code, err); code != 0 || err != nil {
+			r.report.printDeleted(stderr)
+		}
 		r.report.beginStage("stop")
 		if stopErr := r.stopPlane(); stopErr != nil {
 			err = errors.Join(err, stopErr)

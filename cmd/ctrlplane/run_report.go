@@ -37,6 +37,7 @@ type runReport struct {
 	complete bool          // the report was written without an error
 	ended    bool          // printEnd has printed
 	state    *report.State // at the end, if it was judged
+	deleted  report.Deleted
 }
 
 func (r *runReport) validate(records int) error {
@@ -165,6 +166,23 @@ func (r *runReport) setState(s *report.State) {
 	r.state = s
 }
 
+func (r *runReport) setDeleted(d report.Deleted) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.deleted = d
+}
+
+// printDeleted prints what clients have deleted while it was not healthy. It may be why a run has failed.
+func (r *runReport) printDeleted(w io.Writer) {
+	all := "--report lists them"
+	if r.report != nil {
+		all = "see the report"
+	}
+	for _, line := range r.deleted.Lines(all) {
+		fmt.Fprintf(w, "ctrlplane: %s\n", line)
+	}
+}
+
 // healthAsserted reports whether there is an assertion about objects.
 func healthAsserted(results []assert.Result) bool {
 	return slices.ContainsFunc(results, func(r assert.Result) bool { return r.Rule == assert.Healthy })
@@ -206,6 +224,13 @@ func (r *runReport) printEnd(w io.Writer, code int, err error, settle bool) {
 		default:
 			facts = append(facts, words.Count(of, "object")+" healthy")
 		}
+	}
+	if n := r.deleted.Count(); n > 0 && !passed {
+		were := "were"
+		if n == 1 {
+			were = "was"
+		}
+		facts = append(facts, fmt.Sprintf("%s %s deleted while not healthy", words.Count(n, "object"), were))
 	}
 	if n := assertionsHeld(o.Assertions); n > 0 && passed {
 		facts = append(facts, words.Count(n, "assertion")+" held")

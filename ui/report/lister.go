@@ -23,10 +23,11 @@ import (
 
 const maxConcurrentLists = 4
 
-// objectLister lists all objects of an API server.
+// objectLister lists all objects of an API server, or of a namespace.
 type objectLister struct {
-	kinds   discovery.DiscoveryInterfaceWithContext
-	objects dynamic.Interface
+	kinds     discovery.DiscoveryInterfaceWithContext
+	objects   dynamic.Interface
+	namespace string // if not empty, only what may have a state there
 }
 
 func newObjectLister(cfg *rest.Config) (*objectLister, error) {
@@ -34,7 +35,7 @@ func newObjectLister(cfg *rest.Config) (*objectLister, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &objectLister{clients.Kinds, clients.Objects}, nil
+	return &objectLister{kinds: clients.Kinds, objects: clients.Objects}, nil
 }
 
 // listAll returns all stored objects, sorted by compareObjects. The error lists the
@@ -49,7 +50,7 @@ func (r *objectLister) listAll(ctx context.Context) ([]unstructured.Unstructured
 	lists.SetLimit(maxConcurrentLists)
 	for i, resource := range resources {
 		lists.Go(func() error {
-			list, err := r.objects.Resource(resource).List(ctx, metav1.ListOptions{})
+			list, err := r.objects.Resource(resource).Namespace(r.namespace).List(ctx, metav1.ListOptions{}) // "" = all
 			if err != nil {
 				failures[i] = fmt.Errorf("list %s: %w", resource.GroupResource(), err)
 				return nil
@@ -73,6 +74,9 @@ func (r *objectLister) listableResources(ctx context.Context) ([]schema.GroupVer
 	}
 	var all []schema.GroupVersionResource
 	for _, resource := range resources {
+		if r.namespace != "" && (!resource.Namespaced || !slices.Contains(resource.Verbs, "delete") || stateless[schema.GroupResource{Group: resource.Group, Resource: resource.Name}]) {
+			continue
+		}
 		// The group events.k8s.io serves the Events of the core group in another form.
 		if slices.Contains(resource.Verbs, "list") && resource.Group != "events.k8s.io" {
 			all = append(all, schema.GroupVersionResource{Group: resource.Group, Version: resource.Version, Resource: resource.Name})

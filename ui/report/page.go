@@ -38,6 +38,8 @@ type page struct {
 	Facts                                             []fact
 	Warnings                                          []string // of assertions that hold, and about the report itself
 	Unhealthy                                         []unhealthyObject
+	Deleted                                           []deletedObject
+	DeletedNotes                                      []string
 	Objects, Cases                                    int
 	Slow                                              []slowSync
 	Groups                                            []Group
@@ -62,7 +64,7 @@ func newPage(o *Outcome, r *Report) *page {
 		Style: template.CSS(readAsset("report.css")), Script: joinScripts(),
 		Outcome: o, Verdict: o.resultText(), Reason: o.reasonLine(), CommandLine: o.commandLine(), Failed: o.hasFailed(),
 		Kubernetes: s.snapshot.Process.Kubernetes, Version: s.snapshot.Process.Version,
-		Facts: runFacts(d, s), Unhealthy: s.unhealthy, Objects: len(s.objects), Cases: len(s.cases),
+		Facts: runFacts(d, s), Unhealthy: s.unhealthy, Deleted: s.deleted.objects, DeletedNotes: s.deleted.Notes(), Objects: len(s.objects), Cases: len(s.cases),
 		Slow: d.slow, Groups: d.groups.sortedGroups(), Events: s.events, Controllers: activeControllers(s.snapshot.Controllers),
 		Timeline: newTimeline(d, o, outputMarks(lines)),
 		Files:    []string{OutputFile, EventsFile, ObjectsFile, JUnitFile, LogFile},
@@ -171,6 +173,9 @@ func activeControllers(all []observe.Controller) []observe.Controller {
 func (r *Report) summarizeRun(o *Outcome) *runSummary {
 	s := &runSummary{Outcome: o, folder: r.folder.path}
 	s.unhealthy, _ = r.final.NotHealthy()
+	if o.hasFailed() { // a test that passes may have made unhealthy objects on purpose
+		s.deleted = r.final.deleted
+	}
 	s.numbers = append(s.numbers, words.Duration(o.Took))
 	for _, f := range runFacts(r.digest, r.final) {
 		s.numbers = append(s.numbers, f.Value+" "+f.Name)

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -67,6 +68,10 @@ func writeFailedReport(t *testing.T, syncs int) string {
 		s.unhealthy = append(s.unhealthy, unhealthyObject{
 			State: health.State{Ref: health.Ref{Namespace: "shop", Name: text}, Status: health.InProgress}, Reason: "why: " + text, Below: below(i), Chain: []string{"Why " + text + " was changed", "  ↑ " + text},
 		})
+		s.deleted.objects = append(s.deleted.objects, deletedObject{
+			unhealthyObject: s.unhealthy[i], At: runStart.Add(time.Second), By: text + " (kubernetes-admin)", With: "Namespace " + text, Existed: 1200 * time.Millisecond,
+		})
+		s.deleted.miss(errors.New(text))
 		s.events = append(s.events, apiEvent{At: runStart.Add(time.Duration(i) * time.Second), Warning: i%3 == 0, Reason: "FailedScheduling", Object: "Pod shop/" + text, Message: text, From: "scheduler", Count: int32(i + 1)})
 		s.objects = append(s.objects, parseObject(t, fmt.Sprintf("{apiVersion: v1, kind: ConfigMap, metadata: {name: c%d}}", i)))
 	}

@@ -40,6 +40,7 @@ type State struct {
 	// statuses are the kinds, as RESOURCE.GROUP, of the statusless cases that have a status.
 	statuses   map[schema.GroupVersionKind]string
 	incomplete error // says what could not be read
+	deleted    Deleted
 }
 
 // unhealthyObject is an object that is not healthy, with the reason. Below has the

@@ -220,7 +220,7 @@ func fakeLister(t *testing.T, objects ...string) (*objectLister, *dynamicfake.Fa
 		there = append(there, &u)
 	}
 	client := dynamicfake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), lists, there...)
-	return &objectLister{kinds, client}, client
+	return &objectLister{kinds: kinds, objects: client}, client
 }
 
 func TestListAll(t *testing.T) {

@@ -18,7 +18,25 @@ type runSummary struct {
 	*Outcome
 	numbers   []string
 	unhealthy []NotHealthy
+	deleted   Deleted // while not healthy, if the run has failed
 	folder    string
+}
+
+// objectList is a list of objects in a summary.
+type objectList struct {
+	title   string // begins with a small letter
+	level   string // of annotations
+	objects []NotHealthy
+	more    int // that are not named
+}
+
+func (s *runSummary) objectLists() []objectList {
+	named := s.unhealthy[:min(len(s.unhealthy), maxNamed)]
+	deleted := s.deleted.named()
+	return []objectList{
+		{"not healthy", "error", named, len(s.unhealthy) - len(named)},
+		{"deleted while not healthy", "warning", deleted, s.deleted.Count() - len(deleted)},
+	}
 }
 
 // versionText tells the run from others with different versions of Kubernetes.
@@ -63,19 +81,25 @@ func (s *runSummary) writeMarkdown(w io.Writer) error {
 			fmt.Fprintf(&b, "| %s | %s |\n", escapeMarkdown(a.Rule), escapeMarkdown(a.Failure))
 		}
 	}
-	if len(s.unhealthy) > 0 {
-		b.WriteString("\n| Not healthy | Why |\n| --- | --- |\n")
-		for i, u := range s.unhealthy {
-			if i == maxNamed {
-				fmt.Fprintf(&b, "| … | %d more are in %s |\n", len(s.unhealthy)-i, PageFile)
-				break
-			}
-			fmt.Fprintf(&b, "| %s | %s |\n", escapeMarkdown(u.Object), escapeMarkdown(u.Reason))
-		}
+	for _, l := range s.objectLists() {
+		l.writeTable(&b)
 	}
 	fmt.Fprintf(&b, "\nThe report is in <code>%s</code>.\n\n", escapeMarkdown(s.folder))
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+func (l *objectList) writeTable(b *strings.Builder) {
+	if len(l.objects) == 0 {
+		return
+	}
+	fmt.Fprintf(b, "\n| %s%s | Why |\n| --- | --- |\n", strings.ToUpper(l.title[:1]), l.title[1:])
+	for _, u := range l.objects {
+		fmt.Fprintf(b, "| %s | %s |\n", escapeMarkdown(u.Object), escapeMarkdown(u.Reason))
+	}
+	if l.more > 0 {
+		fmt.Fprintf(b, "| … | %d more: see %s |\n", l.more, PageFile)
+	}
 }
 
 // escapeMarkdown escapes text for Markdown.
@@ -103,11 +127,10 @@ func (s *runSummary) writeAnnotations(w io.Writer) error {
 	for _, a := range s.failedAssertions() {
 		fmt.Fprintf(&b, "::error title=%s::%s\n", escapeProperty("does not hold: "+a.Rule+s.versionText()), escapeData(a.Failure))
 	}
-	for i, u := range s.unhealthy {
-		if i == maxNamed {
-			break
+	for _, l := range s.objectLists() {
+		for _, u := range l.objects {
+			fmt.Fprintf(&b, "::%s title=%s::%s\n", l.level, escapeProperty(l.title+": "+u.Object+s.versionText()), escapeData(u.Reason))
 		}
-		fmt.Fprintf(&b, "::error title=%s::%s\n", escapeProperty("not healthy: "+u.Object+s.versionText()), escapeData(u.Reason))
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
@@ -149,12 +172,13 @@ func (s *runSummary) writeSection(w io.Writer, now int64, link string) error {
 	for _, a := range s.failedAssertions() {
 		fmt.Fprintf(&b, "does not hold: %s: %s\n", words.OneLine(a.Rule), truncateText(words.OneLine(a.Failure), 500))
 	}
-	for i, u := range s.unhealthy {
-		if i == maxNamed {
-			fmt.Fprintf(&b, "%d more are in %s\n", len(s.unhealthy)-i, PageFile)
-			break
+	for _, l := range s.objectLists() {
+		for _, u := range l.objects {
+			fmt.Fprintf(&b, "%s: %s: %s\n", l.title, words.OneLine(u.Object), truncateText(words.OneLine(u.Reason), 500))
 		}
-		fmt.Fprintf(&b, "not healthy: %s: %s\n", words.OneLine(u.Object), truncateText(words.OneLine(u.Reason), 500))
+		if l.more > 0 {
+			fmt.Fprintf(&b, "%d more: see %s\n", l.more, PageFile)
+		}
 	}
 	fmt.Fprintf(&b, "\x1b[0Ksection_end:%d:%s\r\x1b[0K\n", now, name)
 	if link != "" {

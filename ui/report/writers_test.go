@@ -106,6 +106,11 @@ func TestSummary(t *testing.T) {
 		Outcome: timedOutOutcome(), folder: "/home/you/out", numbers: []string{"12.35 s", "1,234 syncs", "2 conflicts"},
 		unhealthy: []NotHealthy{{Object: deploymentRef("web").String(), Reason: "no node takes it | 2 * *bold* <b> `code`\nnext"}},
 	}
+	for i := range maxDeletedNamed + 1 {
+		s.deleted.objects = append(s.deleted.objects, deletedObject{unhealthyObject: unhealthyObject{
+			State: health.State{Ref: deploymentRef(fmt.Sprintf("test-%d", i)), Status: health.InProgress}, Reason: "no node takes it | 2 * *bold*, 100%",
+		}})
+	}
 	for range maxNamed + 1 {
 		s.unhealthy = append(s.unhealthy, NotHealthy{Object: deploymentRef("other, 100%: more").String(), Reason: "why"})
 	}
@@ -140,12 +145,13 @@ func TestNamesAreNotCICommands(t *testing.T) {
 		s := &runSummary{
 			Outcome: &Outcome{Command: []string{text}, Code: 125, Err: errors.New(text), Assertions: []assert.Result{{Rule: assert.Settle, Warnings: []string{text}}}}, folder: "/" + text,
 			unhealthy: []NotHealthy{{Object: deploymentRef(text).String(), Reason: text}},
+			deleted:   Deleted{objects: []deletedObject{{unhealthyObject: unhealthyObject{State: health.State{Ref: deploymentRef(text)}, Reason: text}}}},
 		}
 		var actions, job, page bytes.Buffer
 		if err := errors.Join(s.writeAnnotations(&actions), s.writeSection(&job, 1, text), s.writeMarkdown(&page)); err != nil {
 			t.Fatal(err)
 		}
-		if n := strings.Count(actions.String(), "\n"); n != 3 {
+		if n := strings.Count(actions.String(), "\n"); n != 4 {
 			t.Errorf("%q gives %d lines of annotations", text, n)
 		}
 		if n := strings.Count(job.String(), "\x1b"); n != 4 {
