@@ -2,6 +2,7 @@ package nodes
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -241,6 +242,53 @@ func TestStageRetries(t *testing.T) {
 		}
 		s.expectDue()
 	})
+}
+
+// TestStageSteps has what the steps of a Stage send, as with kwok.
+func TestStageSteps(t *testing.T) {
+	for name, test := range map[string]struct {
+		next   string
+		want   []string
+		events []string
+	}{
+		"status": {patchNext, []string{`patch status application/strategic-merge-patch+json {"status":{"phase":"Failed","reason":"Demo"}}`}, nil},
+		"patches": {`steps:
+  - patch: {type: json, template: '[{op: add, path: /metadata/labels/a, value: {{ .metadata.name }}}]'}
+  - patch: {type: merge, root: metadata, template: 'annotations: {a: "{{ NodePort }}{{ PodIP }}"}'}`, []string{
+			`patch application/json-patch+json [{"op":"add","path":"/metadata/labels/a","value":"p"}]`,
+			`patch application/merge-patch+json {"metadata":{"annotations":{"a":"0"}}}`,
+		}, nil},
+		"finalizer, event and deletion": {`next:
+    finalizers: {add: [{value: example.com/a}]}
+    event: {type: Normal, reason: StagePlayed, message: m}
+    delete: true`, []string{
+			`patch application/json-patch+json [{"op":"add","path":"/metadata/finalizers","value":["example.com/a"]}]`,
+			"delete 0 s, UID u",
+		}, []string{"StagePlayed"}},
+		"impersonation": {`steps: [{patch: {template: "a: b", impersonation: {username: x}}}]`, nil, []string{"StageFailed"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			runStageTest(t, func(s *stageTest) {
+				s.client.ClearActions()
+				s.set("fails", "{}", patchNext, test.next)
+				var got []string
+				for _, action := range s.client.Actions() {
+					switch a := action.(type) {
+					case clienttesting.PatchAction:
+						got = append(got, strings.Join(strings.Fields(fmt.Sprintln("patch", a.GetSubresource(), a.GetPatchType(), string(a.GetPatch()))), " "))
+					case clienttesting.DeleteActionImpl:
+						got = append(got, fmt.Sprintf("delete %d s, UID %s", *a.DeleteOptions.GracePeriodSeconds, *a.DeleteOptions.Preconditions.UID))
+					}
+				}
+				if diff := cmp.Diff(test.want, got[:min(len(test.want), len(got))]); diff != "" { // the default behaviour follows
+					t.Errorf("-want +got:\n%s", diff)
+				}
+				if diff := cmp.Diff(test.events, s.events()); diff != "" {
+					t.Errorf("events (-want +got):\n%s", diff)
+				}
+			})
+		})
+	}
 }
 
 // TestStageIsRefused has an answer after which a Stage is not tried again, although it quotes others.
