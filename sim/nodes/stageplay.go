@@ -71,9 +71,12 @@ func (s *simulation) playStage(run *stageRun) {
 			s.runs.AddAfter(run, delay)
 		}
 	default:
-		log.Error("cannot play a stage")
 		about := run.reference()
-		s.registry.endRun(run, true)
+		if !s.registry.endRun(run, true) {
+			log.Debug("a stage is not played to its end")
+			return
+		}
+		log.Error("cannot play a stage")
 		s.recorder.Event(about, corev1.EventTypeWarning, "StageFailed", "stage "+run.user.stage.object.Name+": "+err.Error())
 	}
 }

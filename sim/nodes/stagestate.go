@@ -99,34 +99,36 @@ func (r *podRegistry) stageState(of metav1.Object) *stageState {
 	return nil
 }
 
-// changeRun calls change with the state that has a run. It reports false if nothing has: something else has become due,
-// the object was deleted, or its node has failed.
-func (r *podRegistry) changeRun(run *stageRun, change func(*stageState)) bool {
+// isCurrent reports whether a run is to be continued: not if something else has become due, the object was deleted, or its
+// node has failed.
+func (r *podRegistry) isCurrent(run *stageRun) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	state := r.stageState(run.object)
-	if state == nil || state.run != run {
-		return false
-	}
-	change(state)
-	return true
+	return r.isCurrentLocked(run)
 }
 
-// isCurrent reports whether a run is to be continued.
-func (r *podRegistry) isCurrent(run *stageRun) bool { return r.changeRun(run, func(*stageState) {}) }
+func (r *podRegistry) isCurrentLocked(run *stageRun) bool {
+	state := r.stageState(run.object)
+	return state != nil && state.run == run
+}
 
 // postponeRun notes when a run is continued. It reports false if it is not.
 func (r *podRegistry) postponeRun(run *stageRun, at time.Time) bool {
-	return r.changeRun(run, func(*stageState) { run.at = at })
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	run.at = at
+	return r.isCurrentLocked(run)
 }
 
 // endRun notes that a stage has been played, or has failed finally: then it is played again when it is found to be due
-// for the same version.
-func (r *podRegistry) endRun(run *stageRun, failed bool) {
-	r.changeRun(run, func(s *stageState) {
-		if run.isOver = true; failed {
-			s.run = nil
-		}
-	})
+// for the same version. It reports whether the object exists.
+func (r *podRegistry) endRun(run *stageRun, failed bool) (exists bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	state := r.stageState(run.object)
+	if run.isOver = true; failed && state != nil && state.run == run {
+		state.run = nil
+	}
 	run.object = nil // the registry keeps no objects for which nothing is due
+	return state != nil
 }
