@@ -52,10 +52,6 @@ const (
 // one address.
 const LoadBalancerIPs = prefix + "load-balancer-ips"
 
-// Stage tells kwok which stage of a user to play. It exists only on copies of objects
-// inside the process.
-const Stage = prefix + "stage"
-
 // IsSimulated reports whether ctrlplane acts as the kubelet of the node.
 func IsSimulated(node *corev1.Node) bool { return node.Annotations[KwokNode] == KwokFake }
 

@@ -7,6 +7,6 @@
 // (backoff.go), admission.go calls upstream's checks of whether a node accepts a Pod.
 // With commandRunner.mayStart, computing a status also starts, stops and replaces runs
 // (command.go); when one changes, the Pod passes through the feed again (commandchanges.go).
-// The players (player.go) write what is due; kwok's controllers (simulation.go) play
-// the Stage objects of users. heartbeat.go renews the Leases of the nodes.
+// The players (player.go) write what is due, and have the Stage objects of users played (stageplay.go). heartbeat.go
+// renews the Leases of the nodes.
 package nodes

@@ -25,10 +25,9 @@ const (
 
 // dueStage is the stage that is due for an object, and when. The zero value is none.
 type dueStage struct {
-	name  string // a constant above, or userPrefix and the name of a Stage
-	at    time.Time
-	user  *drawnStage // nil if it is a constant above
-	again int         // how often kwok was given this version of the object before
+	name string // a constant above, or userPrefix and the name of a Stage
+	at   time.Time
+	user *drawnStage // nil if it is a constant above
 }
 
 // deletes reports whether the object is to be deleted.

@@ -3,33 +3,27 @@ package nodes
 import (
 	"context"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
-	"sigs.k8s.io/kwok/pkg/utils/informer"
 
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
-// nodeFeed keeps no Nodes but passes them to kwok, with what is due for them. A failed
-// node is a deleted one to kwok.
+// nodeFeed passes Nodes to the registry, and has what is due for them done.
 type nodeFeed struct {
 	ctx      context.Context
 	registry *podRegistry
 	stages   *stageSet
-	events   chan informer.Event[*corev1.Node]
 	onLive   func(*corev1.Node) // called when a node becomes live
 	onDead   func(name string)
 	schedule func(name string, at time.Time) // has what is due done
 	synced   chan struct{}                   // closed after the first list
 	isSynced bool
 
-	mu sync.Mutex // keeps what is sent to kwok in the order of the updates
+	mu sync.Mutex // one update, or change of the stages, is processed at a time
 }
 
 func (f *nodeFeed) deliver(node *corev1.Node, change observe.Change) {
@@ -60,17 +54,13 @@ func (f *nodeFeed) processNode(node *corev1.Node) {
 	case !was && !is:
 		return
 	case !is:
-		f.stopNode(node)
+		f.onDead(node.Name)
 		return
 	}
 	if users, ok := f.stages.match(f.ctx, nodeRef, &node.ObjectMeta, node, f.registry.now(), f.registry.currentNodeStage(node)); ok {
 		what = users
 	}
-	play, cancel := f.registry.assignNode(node, what, f.stages.has)
-	if cancel {
-		f.cancel(node.Name)
-	}
-	if play.name != "" {
+	if play := f.registry.assignNode(node, what, f.stages.has); play.name != "" {
 		f.schedule(node.Name, play.at)
 	}
 	if !was {
@@ -78,49 +68,18 @@ func (f *nodeFeed) processNode(node *corev1.Node) {
 	}
 }
 
-// stopNode does what is to be done when a live node has failed or was deleted.
-func (f *nodeFeed) stopNode(node *corev1.Node) {
-	f.onDead(node.Name)
-	f.cancel(node.Name)
-}
-
-// cancel has kwok forget the stage that it tries again for a Node. kwok handles Deleted only for a Node that it knows,
-// and may have handled one while it played the stage.
-func (f *nodeFeed) cancel(name string) {
-	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}}
-	sendEvent(f.ctx, f.events, informer.Modified, node)
-	sendEvent(f.ctx, f.events, informer.Deleted, node)
-}
-
-// endRetry has kwok forget a stage that it has queued to be tried again if that is stale.
-func (f *nodeFeed) endRetry(name string, retry kwokRetry) {
+// takeStage begins to play the stage of a user that is due for a Node; nil if none is.
+func (f *nodeFeed) takeStage(name string) *stageRun {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	cancel, again := f.registry.endNodeRetry(name, retry)
-	if cancel {
-		f.cancel(name)
-	}
-	if node, _, err := f.registry.liveNode(name); again && err == nil {
-		f.processNode(node)
-	}
-}
-
-// giveToKwok gives kwok the stage of a user that is due for a Node.
-func (f *nodeFeed) giveToKwok(name string) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if node, what := f.registry.takeNodeStage(name); node != nil {
-		copied := *node
-		setDueStage(&copied.ObjectMeta, what)
-		sendEvent(f.ctx, f.events, informer.Modified, &copied)
-	}
+	return f.registry.takeNodeStage(name)
 }
 
 func (f *nodeFeed) removeNode(node *corev1.Node) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.registry.deleteNode(node.Name) {
-		f.stopNode(node)
+		f.onDead(node.Name)
 	}
 }
 
@@ -156,12 +115,11 @@ type podFeed struct {
 	ctx      context.Context
 	registry *podRegistry
 	stages   *stageSet
-	events   chan informer.Event[*corev1.Pod]
 	getNode  func(ctx context.Context, name string) (*corev1.Node, error) // from the server
 	record   func(pod *corev1.Pod, event podEvent)
 	schedule func(uid string, at time.Time) // has what is due done
 
-	mu sync.Mutex // keeps what is sent to kwok in the order of the updates
+	mu sync.Mutex // one update, or change of the stages, is processed at a time
 }
 
 func (f *podFeed) deliver(pod *corev1.Pod, change observe.Change) {
@@ -170,7 +128,6 @@ func (f *podFeed) deliver(pod *corev1.Pod, change observe.Change) {
 			f.mu.Lock()
 			defer f.mu.Unlock()
 			f.registry.deletePod(pod.UID)
-			sendEvent(f.ctx, f.events, informer.Deleted, pod)
 		} else {
 			f.processPod(pod, false)
 		}
@@ -182,10 +139,6 @@ func (f *podFeed) deliver(pod *corev1.Pod, change observe.Change) {
 func (f *podFeed) processPod(pod *corev1.Pod, listed bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.processPodLocked(pod, listed)
-}
-
-func (f *podFeed) processPodLocked(pod *corev1.Pod, listed bool) {
 	seen := f.registry.updatePod(pod, listed, nil)
 	if !seen.accepted {
 		return
@@ -228,56 +181,23 @@ func (f *podFeed) processListed(list []corev1.Pod) {
 
 // playPod has what is due for a Pod done.
 func (f *podFeed) playPod(pod *corev1.Pod, what dueStage) {
-	play, cancel := f.registry.assignPod(pod, what, f.stages.has)
-	if cancel {
-		f.cancel(podKey(pod))
-	}
-	if play.name != "" {
+	if play := f.registry.assignPod(pod, what, f.stages.has); play.name != "" {
 		f.schedule(string(pod.UID), play.at)
 	}
 }
 
-// giveToKwok gives kwok the stage of a user that is due for a Pod.
-func (f *podFeed) giveToKwok(uid types.UID) {
+// takeStage begins to play the stage of a user that is due for a Pod; nil if none is.
+func (f *podFeed) takeStage(uid types.UID) *stageRun {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if pod, what := f.registry.takePodStage(uid); pod != nil {
-		copied := *pod
-		setDueStage(&copied.ObjectMeta, what)
-		sendEvent(f.ctx, f.events, informer.Modified, &copied)
-	}
+	return f.registry.takePodStage(uid)
 }
 
-// cancelStages cancels what kwok tries again for the Pods of a node that has failed.
-func (f *podFeed) cancelStages(node string) {
+// forgetStages says that nothing is played for the Pods of a node that has failed.
+func (f *podFeed) forgetStages(node string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	for _, key := range f.registry.forgetStages(node) {
-		f.cancel(key)
-	}
-}
-
-// cancel has kwok forget the stage that it tries again for a Pod.
-func (f *podFeed) cancel(key string) {
-	namespace, name, _ := strings.Cut(key, "/")
-	sendEvent(f.ctx, f.events, informer.Deleted, &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}})
-}
-
-// endRetry has kwok forget a stage that it has queued to be tried again if that is stale. The Pod is nil if it was
-// deleted.
-func (f *podFeed) endRetry(key string, pod *corev1.Pod, retry kwokRetry) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	cancel, again := true, false
-	if pod != nil {
-		cancel, again = f.registry.endPodRetry(pod.UID, retry)
-	}
-	if cancel {
-		f.cancel(key)
-	}
-	if again {
-		f.processPodLocked(pod, true)
-	}
+	f.registry.forgetStages(node)
 }
 
 // pendingVersion returns the version of a Pod that a write is about to replace.
@@ -313,12 +233,4 @@ func (f *podFeed) replace(list []*corev1.Pod) {
 		present[pod.UID] = true
 	}
 	f.registry.retainPods(present)
-}
-
-// sendEvent passes an event to kwok, unless the context ends.
-func sendEvent[T runtime.Object](ctx context.Context, to chan informer.Event[T], kind informer.EventType, object T) {
-	select {
-	case to <- informer.Event[T]{Type: kind, Object: object}:
-	case <-ctx.Done():
-	}
 }

@@ -70,9 +70,7 @@ func startWithClients(ctx context.Context, cfg Config, client kubernetes.Interfa
 	}
 	f := &Fleet{client: client, registry: newPodRegistry(shape, time.Now)}
 	f.registry.checkPod, f.registry.commands, f.registry.played = cfg.CheckPod, cfg.Commands, recorded
-	if f.simulation, err = startSimulation(cfg, client, stages, f.registry, log); err != nil {
-		return nil, fmt.Errorf("simulated nodes: %w", err)
-	}
+	f.simulation = startSimulation(cfg, client, stages, f.registry, log)
 	warn := func(msg string) { log.Warn(msg) }
 	if cfg.Warn != nil {
 		warn = cfg.Warn
@@ -84,8 +82,8 @@ func startWithClients(ctx context.Context, cfg Config, client kubernetes.Interfa
 	return f, nil
 }
 
-// retryTransport makes client-go retry patches that fail with a server error. kwok
-// itself retries only some errors, and a Pod would stay as it is.
+// retryTransport makes client-go retry patches that fail with a server error: a stage, which is played as kwok would, is
+// retried after some errors only.
 type retryTransport struct{ http.RoundTripper }
 
 // RoundTrip implements http.RoundTripper.

@@ -5,12 +5,9 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/google/go-cmp/cmp"
 )
 
 // kwokSource returns the source files of a package of kwok, by name.
@@ -38,51 +35,39 @@ func kwokSource(t *testing.T, pkg string) map[string]string {
 	return files
 }
 
-// cancelableClock ends the goroutine that calls After: that must be a queue's.
-func TestOnlyQueuesCallAfter(t *testing.T) {
-	var callers []string
-	for _, pkg := range []string{"pkg/kwok/controllers", "pkg/utils/queue", "pkg/utils/lifecycle"} {
-		for name, source := range kwokSource(t, pkg) {
-			if strings.Contains(source, "lock.After(") {
-				callers = append(callers, pkg+"/"+name)
-			}
-		}
-	}
-	slices.Sort(callers)
-	if diff := cmp.Diff([]string{"pkg/utils/queue/delaying_queue.go", "pkg/utils/queue/weight_delaying_queue.go"}, callers); diff != "" {
-		t.Errorf("files that call After of their clock: %s", diff)
-	}
-}
-
-// templateFunctions replaces kwok's functions that allocate addresses, by name. The
-// others are deprecated by kwok or have no addresses.
-func TestTemplateFunctionsReplaceThoseOfKwok(t *testing.T) {
-	replaced := newTestRegistry(t, testNode(nil)).templateFunctions()
+// TestTemplateFunctionsAreThoseOfKwok has the functions that kwok's controllers give to templates.
+func TestTemplateFunctionsAreThoseOfKwok(t *testing.T) {
+	functions := newTestRegistry(t, testNode(nil)).templateFunctions()
 	entry := regexp.MustCompile(`"(\w+)":\s+c\.func`)
-	var kept []string
+	found := 0
 	for _, name := range []string{"node_controller.go", "pod_controller.go"} {
 		for _, match := range entry.FindAllStringSubmatch(kwokSource(t, "pkg/kwok/controllers")[name], -1) {
-			if replaced[match[1]] == nil && !slices.Contains(kept, match[1]) {
-				kept = append(kept, match[1])
+			if found++; functions[match[1]] == nil {
+				t.Errorf("%s of kwok is missing", match[1])
 			}
 		}
 	}
-	slices.Sort(kept)
-	if diff := cmp.Diff([]string{"NodeIP", "NodeName", "NodePort", "PodIP"}, kept); diff != "" {
-		t.Errorf("functions of kwok that stages get: %s", diff)
+	if found == 0 {
+		t.Error("kwok's functions were not found")
 	}
 }
 
-// TestRetryDelay compares maxRetryDelay with what kwok's source says.
-func TestRetryDelay(t *testing.T) {
-	const backoff = "wait.Backoff{Duration: 1 * time.Second, Factor: 2.0, Jitter: 0.2, Cap: 32 * time.Minute}"
-	if !strings.Contains(kwokSource(t, "pkg/kwok/controllers")["utils.go"], backoff) {
-		t.Errorf("the backoff of kwok is not %s", backoff)
-	}
-	for retries, want := range map[float64]time.Duration{
-		0: 1200 * time.Millisecond, 3: 9600 * time.Millisecond, 11: 2304 * time.Second, 5000: 2304 * time.Second,
+// TestStagesAreRetriedAsByKwok compares the delays, and the errors after which a stage is tried again, with kwok's source.
+func TestStagesAreRetriedAsByKwok(t *testing.T) {
+	source := kwokSource(t, "pkg/kwok/controllers")["utils.go"]
+	for _, want := range []string{
+		"wait.Backoff{Duration: 1 * time.Second, Factor: 2.0, Jitter: 0.2, Cap: 32 * time.Minute}",
+		"	if utilnet.IsConnectionRefused(err) {\n",
+		"	if apierrors.IsServerTimeout(err) ||\n\t\tapierrors.IsTimeout(err) ||\n\t\tapierrors.IsServiceUnavailable(err) ||\n\t\tapierrors.IsTooManyRequests(err) {\n",
 	} {
-		if got := maxRetryDelay(retries); got != want {
+		if !strings.Contains(source, want) {
+			t.Errorf("kwok does not have %s", want)
+		}
+	}
+	for retries, want := range map[int]time.Duration{
+		0: time.Second, 3: 8 * time.Second, 10: 1024 * time.Second, 11: 32 * time.Minute, 5000: 32 * time.Minute,
+	} {
+		if got := stageRetryDelay(retries); got != want {
 			t.Errorf("after %v retries: %s, want %s", retries, got, want)
 		}
 	}

@@ -56,8 +56,8 @@ func (r *podRegistry) nextStage(e *podEntry) dueStage {
 	switch {
 	case e.play.user != nil:
 		return e.play
-	case e.given.isAwaited(r.now()):
-		return e.given.dueStage
+	case e.run != nil && !e.run.isOver:
+		return e.run.dueStage
 	case e.duePod == nil:
 		return dueStage{}
 	}

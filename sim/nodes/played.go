@@ -81,7 +81,14 @@ func (k *playedKind) setDue(key string, what dueStage, now time.Time) {
 	k.due[key], k.last[key] = added, added
 }
 
-// setRendered says that the next write is made from the newest version, by the player or by kwok.
+// newest returns what says that something is due for the newest version of an object.
+func (k *playedKind) newest(key string) *observe.QueuedKey {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.due[key]
+}
+
+// setRendered says that the next write of the player is made from the newest version.
 func (k *playedKind) setRendered(key string) {
 	if k.queue == nil {
 		return
@@ -100,8 +107,19 @@ func (k *playedKind) forget(key string) {
 	k.queue.Forget(key) // what has failed for it is not tried again
 }
 
+// causeKey is the key of what the writes of a context follow from.
+type causeKey struct{}
+
+// withCause makes writes follow from a version of their object, not from that of the player's last write.
+func withCause(ctx context.Context, cause *observe.QueuedKey) context.Context {
+	return context.WithValue(ctx, causeKey{}, cause)
+}
+
 // begin begins the sync that a write belongs to.
-func (k *playedKind) begin(key string) *observe.KeyedSync {
+func (k *playedKind) begin(ctx context.Context, key string) *observe.KeyedSync {
+	if cause, ok := ctx.Value(causeKey{}).(*observe.QueuedKey); ok {
+		return k.queue.Begin(key, cause)
+	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return k.queue.Begin(key, k.rendered[key])
@@ -133,7 +151,7 @@ func (t playedTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	if kind == nil || kind.queue == nil {
 		return t.next.RoundTrip(r)
 	}
-	sync := kind.begin(key)
+	sync := kind.begin(r.Context(), key)
 	defer sync.Enter()()
 	if t.waitTurn != nil && kind == &t.played.pods { // nodes would be taken for dead
 		t.waitTurn(r.Context())

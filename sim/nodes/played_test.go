@@ -144,7 +144,7 @@ func TestPlayedAfterACommand(t *testing.T) {
 	now := time.Now()
 	play := func() {
 		p.pods.setRendered("default/web")
-		p.pods.begin("default/web").End("")
+		p.pods.begin(t.Context(), "default/web").End("")
 	}
 	deliver("1", dueStage{name: podStatusNow, at: now})
 	play()
@@ -158,7 +158,7 @@ func TestPlayedAfterACommand(t *testing.T) {
 	expectCauses(t, o, "1", "1", "3")
 }
 
-// A write of a Stage follows from the version that kwok was given, not from that of an earlier write.
+// A write of a Stage follows from the version for which that is played, not from that of another write.
 func TestPlayedStage(t *testing.T) {
 	o, p, _ := newPlayedPod(t)
 	r := newTestRegistry(t, testNode(nil))
@@ -176,13 +176,17 @@ func TestPlayedStage(t *testing.T) {
 	if _, patch, _, err := r.podPatch(pod.UID); len(patch) == 0 || err != nil {
 		t.Errorf("patch %s: %v", patch, err)
 	}
-	p.pods.begin("n/p").End("")
+	p.pods.begin(t.Context(), "n/p").End("")
 	deliver("2", dueStage{name: userPrefix + "s", at: epoch, user: &drawnStage{stage: &userStage{}}})
-	r.takePodStage(pod.UID)
+	run := r.takePodStage(pod.UID)
 	deliver("3", dueStage{name: podStatusNow, at: epoch})
-	p.pods.begin("n/p").End("")
+	if _, _, _, err := r.podPatch(pod.UID); err != nil {
+		t.Error(err)
+	}
+	p.pods.begin(t.Context(), "n/p").End("")
+	p.pods.begin(withCause(t.Context(), run.cause), "n/p").End("")
 
-	expectCauses(t, o, "1", "2")
+	expectCauses(t, o, "1", "3", "2")
 }
 
 // What a user has asked for, as with "nodes fail", follows from no version of the Node.
@@ -220,7 +224,7 @@ func TestForgottenPodDoesNotFail(t *testing.T) {
 		return list
 	}
 	deliver("1", dueStage{name: podStatusNow, at: time.Now()})
-	p.pods.begin("default/web").End("refused")
+	p.pods.begin(t.Context(), "default/web").End("refused")
 	if list := failing(); len(list) != 1 || list[0].Error != "refused" {
 		t.Errorf("failing: %+v", list)
 	}

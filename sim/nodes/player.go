@@ -3,6 +3,7 @@ package nodes
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -11,8 +12,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/util/workqueue"
-
-	"github.com/ctrlplane/ctrlplane/internal/neterror"
 )
 
 // The number of objects of a kind that are written at the same time, and the delays
@@ -22,9 +21,7 @@ const (
 	minWriteDelay, maxWriteDelay = time.Second, time.Minute
 )
 
-// player does what is due for the objects of one kind: it writes their statuses, and gives
-// the stages of users to kwok. That would convert every object to JSON and every patch
-// from YAML, and apply it, before it sends it.
+// player does what is due for the objects of one kind: it writes their statuses, and has the stages of users played.
 type player struct {
 	queue workqueue.TypedRateLimitingInterface[string]
 	now   func() time.Time
@@ -78,16 +75,20 @@ func (p *player) process(ctx context.Context, key string) {
 
 // isTemporary reports whether the same write is likely to succeed soon.
 func isTemporary(err error) bool {
-	return neterror.IsRefused(err) || apierrors.IsServerTimeout(err) || apierrors.IsTimeout(err) ||
-		apierrors.IsServiceUnavailable(err) || apierrors.IsTooManyRequests(err) || apierrors.IsInternalError(err)
+	return isRetried(err) || apierrors.IsInternalError(err)
 }
 
-// startPlayers starts what writes the statuses of Pods and Nodes.
+// isStaleObjectError reports whether an error means that the object to be written was replaced, or its node is not live.
+func isStaleObjectError(err error) bool {
+	return strings.HasSuffix(err.Error(), notLiveSuffix) || strings.Contains(err.Error(), "UID in precondition")
+}
+
+// startPlayers starts what writes the statuses of Pods and Nodes, and plays stages.
 func (s *simulation) startPlayers() {
 	failed := func(kind string) func(string, error) {
 		return func(key string, err error) {
 			log := s.log.Error
-			if isStaleObjectError(err.Error()) {
+			if isStaleObjectError(err) {
 				log = s.log.Debug
 			}
 			log("cannot do what is due for a "+kind, kind, key, "err", err)
@@ -101,14 +102,18 @@ func (s *simulation) startPlayers() {
 	for range nodeWorkers {
 		s.wg.Go(func() { s.nodePlayer.run(s.ctx) })
 	}
+	for range stageWorkers {
+		s.wg.Go(s.playStages)
+	}
 }
 
 func (s *simulation) stopPlayers() {
 	s.podPlayer.queue.ShutDown()
 	s.nodePlayer.queue.ShutDown()
+	s.runs.ShutDown()
 }
 
-// playPod writes the status of the Pod with a UID, deletes a Pod that has stopped, or gives it to kwok.
+// playPod writes the status of the Pod with a UID, deletes a Pod that has stopped, or has the stage of a user played.
 func (s *simulation) playPod(ctx context.Context, uid string) (later time.Time, err error) {
 	due := s.registry.duePodStage(types.UID(uid))
 	now := s.registry.now()
@@ -116,7 +121,7 @@ func (s *simulation) playPod(ctx context.Context, uid string) (later time.Time, 
 		return due.at, nil
 	}
 	if due.user != nil {
-		s.pods.giveToKwok(types.UID(uid))
+		s.startStage(s.pods.takeStage(types.UID(uid)))
 		return time.Time{}, nil
 	}
 	pod, patch, later, err := s.registry.podPatch(types.UID(uid))
@@ -143,14 +148,14 @@ func (s *simulation) playPod(ctx context.Context, uid string) (later time.Time, 
 	return later, nil
 }
 
-// playNode writes the status of a Node, or gives it to kwok.
+// playNode writes the status of a Node, or has the stage of a user played.
 func (s *simulation) playNode(ctx context.Context, name string) (later time.Time, err error) {
 	due := s.registry.dueNodeStage(name)
 	if due.name == "" || s.registry.now().Before(due.at) {
 		return due.at, nil
 	}
 	if due.user != nil {
-		s.nodes.giveToKwok(name)
+		s.startStage(s.nodes.takeStage(name))
 		return time.Time{}, nil
 	}
 	patch, err := s.registry.nodePatch(name)

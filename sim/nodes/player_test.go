@@ -16,7 +16,6 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/kubernetes/fake"
 	clienttesting "k8s.io/client-go/testing"
-	"sigs.k8s.io/kwok/pkg/utils/informer"
 )
 
 // A player waits until something is due, tries again after an error that may pass, and
@@ -74,17 +73,15 @@ func TestPlayer(t *testing.T) {
 	})
 }
 
-// TestPodIsPlayedByOne has what is due for versions of a Pod, in turn. kwok gets the stages of users when they are due,
-// and what it still has to do is cancelled when something else becomes due.
+// TestPodIsPlayedByOne has what is due for versions of a Pod, in turn. The stages of users are taken when they are due,
+// and their runs end when something else becomes due.
 func TestPodIsPlayedByOne(t *testing.T) {
 	r := newTestRegistry(t, testNode(nil))
 	pod := testPod(nil)
 	r.updatePod(pod, false, nil)
 	now := epoch
 	r.now = func() time.Time { return now }
-	f := &podFeed{
-		ctx: t.Context(), registry: r, stages: newStageSet(nil), events: make(chan informer.Event[*corev1.Pod], 1), schedule: func(string, time.Time) {},
-	}
+	f := &podFeed{ctx: t.Context(), registry: r, stages: newStageSet(nil), schedule: func(string, time.Time) {}}
 	match := func(name string) dueStage {
 		if _, err := f.stages.set(parseStage(t, strings.NewReplacer("name: fails", "name: "+name, "[Running]", "[Pending]", "fails: \"yes\"", "app: "+name).Replace(podStage))); err != nil {
 			t.Fatal(err)
@@ -94,51 +91,50 @@ func TestPodIsPlayedByOne(t *testing.T) {
 		return what
 	}
 	a, b := match("a"), match("b")
-	const none informer.EventType = ""
 	nothing := dueStage{}
 	builtin, later := dueStage{name: podStatusNow, at: now}, dueStage{name: a.name, at: now.Add(time.Minute), user: a.user}
+	var run *stageRun
 	for i, step := range []struct {
 		version string
 		what    dueStage
-		sent    informer.EventType // to kwok
+		ends    bool // the run before
 		plays   dueStage
-		given   informer.EventType // to kwok, by the player
+		taken   bool
 	}{
-		{"1", builtin, none, builtin, none},
-		{"2", later, none, later, none},
-		{"3", nothing, none, nothing, none},
-		{"4", later, none, later, none},
-		{"5", builtin, none, builtin, none},
-		{"6", a, none, a, informer.Modified},
-		{"6", a, none, nothing, none},       // as from a list
-		{"7", nothing, none, nothing, none}, // its first step has changed the Pod
-		{"8", builtin, informer.Deleted, builtin, none},
-		{"9", builtin, none, builtin, none},
-		{"10", a, none, a, informer.Modified},
-		{"10", b, informer.Deleted, b, informer.Modified},
-		{"11", b, informer.Deleted, b, informer.Modified},
+		{"1", builtin, false, builtin, false},
+		{"2", later, false, later, false},
+		{"3", nothing, false, nothing, false},
+		{"4", later, false, later, false},
+		{"5", builtin, false, builtin, false},
+		{"6", a, false, a, true},
+		{"6", a, false, nothing, false},       // as from a list
+		{"7", nothing, false, nothing, false}, // its first step has changed the Pod
+		{"8", builtin, true, builtin, false},
+		{"9", builtin, false, builtin, false},
+		{"10", a, false, a, true},
+		{"10", b, true, b, true},
+		{"11", b, true, b, true},
 	} {
-		sent := func() (kind informer.EventType) {
-			select {
-			case e := <-f.events:
-				kind = e.Type
-			default:
-			}
-			return kind
-		}
+		pod = pod.DeepCopy()
 		pod.ResourceVersion = step.version
 		r.updatePod(pod, false, nil)
 		f.playPod(pod, step.what)
-		toKwok, plays := sent(), r.duePodStage(pod.UID)
-		f.giveToKwok(pod.UID)
-		if given := sent(); toKwok != step.sent || plays != step.plays || given != step.given {
-			t.Errorf("step %d: kwok got %q and then %q, the player has %+v, want %+v", i, toKwok, given, plays, step)
+		ends, plays := run != nil && !r.isCurrent(run), r.duePodStage(pod.UID)
+		taken := f.takeStage(pod.UID)
+		if ends != step.ends || plays != step.plays || (taken != nil) != step.taken || taken != nil && taken.object != pod {
+			t.Errorf("step %d: ends %v, the player has %+v, taken %+v, want %+v", i, ends, plays, taken, step)
+		}
+		if ends {
+			run = nil
+		}
+		if taken != nil {
+			run = taken
 		}
 	}
 	f.stages.remove("b")
 	f.playPod(pod, dueStage{})
-	if e := <-f.events; e.Type != informer.Deleted {
-		t.Errorf("without the stage kwok got %q", e.Type)
+	if r.isCurrent(run) {
+		t.Error("the run continues without the stage")
 	}
 	r.deletePod(pod.UID)
 	if plays := r.duePodStage(pod.UID); plays.name != "" {

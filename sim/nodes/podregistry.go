@@ -248,7 +248,7 @@ func (r *podRegistry) hasPods(node string) bool {
 	return len(r.podsByNode[node]) > 0
 }
 
-// currentPodStage returns the stage of a user that is due for a Pod, or that kwok has been given for this version of it.
+// currentPodStage returns the stage of a user that is due for a Pod, or that is or was played for this version of it.
 func (r *podRegistry) currentPodStage(pod *corev1.Pod) dueStage {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -258,16 +258,15 @@ func (r *podRegistry) currentPodStage(pod *corev1.Pod) dueStage {
 	return dueStage{}
 }
 
-// assignPod stores what is due for a Pod. It returns what the player is to do, and whether kwok is to forget the stage
-// that it has been given.
-func (r *podRegistry) assignPod(pod *corev1.Pod, what dueStage, isInForce func(*userStage) bool) (play dueStage, cancel bool) {
+// assignPod stores what is due for a Pod, and returns what the player is to do.
+func (r *podRegistry) assignPod(pod *corev1.Pod, what dueStage, isInForce func(*userStage) bool) (play dueStage) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	e := r.pods[pod.UID]
 	if e == nil || e.deleting && what.name == "" {
-		return dueStage{}, false
+		return dueStage{}
 	}
-	play, cancel = e.assign(what, pod.ResourceVersion, isInForce)
+	play = e.assign(what, pod.ResourceVersion, isInForce)
 	if what.user != nil { // in place of what is due by default
 		e.duePod, e.pending = nil, false
 		e.deleting = false // the deletion becomes due again when no stage matches
@@ -276,62 +275,36 @@ func (r *podRegistry) assignPod(pod *corev1.Pod, what dueStage, isInForce func(*
 		e.duePod = pod
 		r.played.pods.setDue(e.key, play, r.now())
 	}
-	return play, cancel
+	return play
 }
 
-// takePodStage returns the stage of a user that is due for a Pod on a live node, and notes that kwok is given it. The
-// Pod is nil if none is.
-func (r *podRegistry) takePodStage(uid types.UID) (*corev1.Pod, dueStage) {
+// takePodStage begins to play the stage of a user for a Pod on a live node if one is due; otherwise it returns nil.
+func (r *podRegistry) takePodStage(uid types.UID) *stageRun {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	e := r.pods[uid]
 	if e == nil {
-		return nil, dueStage{}
+		return nil
 	}
 	if node := r.nodes[e.node]; node == nil || !node.live {
-		return nil, dueStage{} // when it is live again, the Pod is processed again
+		return nil // when it is live again, the Pod is processed again
 	}
-	what, ok := e.take(e.resourceVersion, r.now())
-	if !ok {
-		return nil, dueStage{}
+	run := e.take(e.duePod, &r.played.pods, r.now())
+	if run != nil {
+		e.duePod = nil
 	}
-	pod := e.duePod
-	e.duePod = nil
-	r.played.pods.setRendered(e.key)
-	return pod, what
+	return run
 }
 
-// changePodStage calls change with what is played for a Pod.
-func (r *podRegistry) changePodStage(uid types.UID, change func(*stageState)) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if e := r.pods[uid]; e != nil {
-		change(&e.stageState)
-	}
-}
-
-// endPodRetry is called when kwok has queued what it tries again for a Pod. It reports whether kwok is to forget that,
-// and whether the Pod is to be processed again.
-func (r *podRegistry) endPodRetry(uid types.UID, retry kwokRetry) (cancel, again bool) {
-	cancel = true
-	r.changePodStage(uid, func(s *stageState) { cancel, again = s.endRetry(retry) })
-	return cancel, again
-}
-
-// forgetStages says that no stages of users are due, or to be tried again by kwok, for the Pods of a node. It returns the keys of those for which that
-// has to be cancelled.
-func (r *podRegistry) forgetStages(node string) (keys []string) {
+// forgetStages says that no stages of users are due or played for the Pods of a node.
+func (r *podRegistry) forgetStages(node string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, e := range r.podsByNode[node] {
-		if e.play.user != nil {
+		if e.run = nil; e.play.user != nil {
 			e.play, e.duePod = dueStage{}, nil
 		}
-		if e.forget() {
-			keys = append(keys, e.key)
-		}
 	}
-	return keys
 }
 
 // duePodStage returns what the player is to do for a Pod.

@@ -115,46 +115,25 @@ func (r *podRegistry) currentNodeStage(node *corev1.Node) dueStage {
 }
 
 // assignNode is to Nodes what assignPod is to Pods.
-func (r *podRegistry) assignNode(node *corev1.Node, what dueStage, isInForce func(*userStage) bool) (play dueStage, cancel bool) {
+func (r *podRegistry) assignNode(node *corev1.Node, what dueStage, isInForce func(*userStage) bool) (play dueStage) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	play, cancel = r.nodes[node.Name].assign(what, node.ResourceVersion, isInForce)
+	play = r.nodes[node.Name].assign(what, node.ResourceVersion, isInForce)
 	if play.user != nil {
 		r.played.nodes.setDue(node.Name, play, r.now())
 	}
-	return play, cancel
+	return play
 }
 
 // takeNodeStage is to Nodes what takePodStage is to Pods.
-func (r *podRegistry) takeNodeStage(name string) (*corev1.Node, dueStage) {
+func (r *podRegistry) takeNodeStage(name string) *stageRun {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	e := r.nodes[name]
 	if e == nil || !e.live {
-		return nil, dueStage{}
+		return nil
 	}
-	what, ok := e.take(e.node.ResourceVersion, r.now())
-	if !ok {
-		return nil, dueStage{}
-	}
-	r.played.nodes.setRendered(name)
-	return e.node, what
-}
-
-// changeNodeStage calls change with what is played for a Node.
-func (r *podRegistry) changeNodeStage(name string, change func(*stageState)) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if e := r.nodes[name]; e != nil {
-		change(&e.stageState)
-	}
-}
-
-// endNodeRetry is to Nodes what endPodRetry is to Pods.
-func (r *podRegistry) endNodeRetry(name string, retry kwokRetry) (cancel, again bool) {
-	cancel = true
-	r.changeNodeStage(name, func(s *stageState) { cancel, again = s.endRetry(retry) })
-	return cancel, again
+	return e.take(e.node, &r.played.nodes, r.now())
 }
 
 // dueNodeStage returns what the player is to do for a Node.

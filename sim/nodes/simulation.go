@@ -2,7 +2,6 @@ package nodes
 
 import (
 	"context"
-	"fmt"
 	"log/slog"
 	"sync"
 	"time"
@@ -17,8 +16,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/tools/record"
 	"k8s.io/client-go/util/workqueue"
-	"sigs.k8s.io/kwok/pkg/kwok/controllers"
-	"sigs.k8s.io/kwok/pkg/utils/informer"
+	"sigs.k8s.io/kwok/pkg/utils/gotpl"
 
 	"github.com/ctrlplane/ctrlplane/observe"
 )
@@ -30,27 +28,24 @@ const component = "ctrlplane-nodes"
 // kubeletComponent reports what a kubelet does.
 const kubeletComponent = "kubelet"
 
-// stopTimeout bounds the wait for the goroutine of a kwok queue to end. It ends at
-// once unless kwok has changed.
-const stopTimeout = 5 * time.Second
-
 // simulation does the work of the kubelets of a fleet.
 type simulation struct {
-	ctx        context.Context // also of kwok's controllers
+	ctx        context.Context
 	cancel     context.CancelFunc
 	client     kubernetes.Interface
 	registry   *podRegistry
 	log        *slog.Logger
 	heartbeats *heartbeats
-	stages     *stageSet
 	podPlayer  *player
 	nodePlayer *player
 	nodes      *nodeFeed
 	pods       *podFeed
-	podStore   cache.Store
-	clocks     []*cancelableClock // of kwok's controllers
-	failures   sync.Map           // *givenStage by playedStage: stages that have failed, until it is known whether kwok tries again
 	wg         sync.WaitGroup
+
+	stages       *stageSet
+	stageClients stageClients
+	renderer     gotpl.Renderer                              // of the templates of stages
+	runs         workqueue.TypedDelayingInterface[*stageRun] // stages of users to be played
 
 	stagesKnown     chan struct{} // closed when the Stages of users have been listed, or need not be awaited
 	markStagesKnown func()
@@ -61,11 +56,14 @@ type simulation struct {
 }
 
 // startSimulation starts a simulation, which runs until stop is called.
-func startSimulation(cfg Config, client kubernetes.Interface, stages stageClients, registry *podRegistry, log *slog.Logger) (*simulation, error) {
+func startSimulation(cfg Config, client kubernetes.Interface, stages stageClients, registry *podRegistry, log *slog.Logger) *simulation {
 	ctx, cancel := context.WithCancel(context.Background())
-	s := &simulation{cancel: cancel, client: client, registry: registry, log: log, stagesKnown: make(chan struct{})}
+	s := &simulation{
+		cancel: cancel, client: client, registry: registry, log: log, stagesKnown: make(chan struct{}), stageClients: stages,
+		renderer: gotpl.NewRenderer(registry.templateFunctions()), runs: workqueue.NewTypedDelayingQueue[*stageRun](),
+	}
 	s.markStagesKnown = sync.OnceFunc(func() { close(s.stagesKnown) })
-	ctx = withLogger(ctx, log, s)
+	ctx = withLogger(ctx, log)
 	s.ctx, s.stages = ctx, newStageSet(s.ignoreEndlessStage)
 	s.heartbeats = newHeartbeats(ctx, client, renewInterval(cfg.MonitorGracePeriod), cfg.Recorder.KeyedQueue("leases"), func(node string, err error) {
 		log.Error("cannot renew a lease", "node", node, "err", err)
@@ -74,11 +72,11 @@ func startSimulation(cfg Config, client kubernetes.Interface, stages stageClient
 	s.startPlayers()
 	s.recorder = s.events.NewRecorder(scheme.Scheme, corev1.EventSource{Component: component})
 	s.nodes = &nodeFeed{
-		ctx: ctx, registry: registry, stages: s.stages, events: make(chan informer.Event[*corev1.Node]),
+		ctx: ctx, registry: registry, stages: s.stages,
 		onLive: s.onNodeLive, onDead: s.onNodeDead, schedule: s.nodePlayer.schedule, synced: make(chan struct{}),
 	}
 	s.pods = &podFeed{
-		ctx: ctx, registry: registry, stages: s.stages, events: make(chan informer.Event[*corev1.Pod]),
+		ctx: ctx, registry: registry, stages: s.stages,
 		schedule: s.podPlayer.schedule,
 		getNode: func(ctx context.Context, name string) (*corev1.Node, error) {
 			return client.CoreV1().Nodes().Get(ctx, name, metav1.GetOptions{})
@@ -86,13 +84,8 @@ func startSimulation(cfg Config, client kubernetes.Interface, stages stageClient
 		record: s.recordPodEvent,
 	}
 	s.startCommands()
-	if err := s.startKwok(stages); err != nil {
-		s.stop()
-		return nil, err
-	}
 	s.events.StartRecordingToSink(&clientcorev1.EventSinkImpl{Interface: client.CoreV1().Events("")})
 	pods, nodes := cfg.Informers()
-	s.podStore = pods.GetStore()
 	fill(s, s.nodes, nodes, func(any) bool { return true }, s.stagesKnown, cfg.Recorder.AddHandler("nodes"))
 	fill(s, s.pods, pods, isBound, s.nodes.synced, cfg.Recorder.AddHandler("pods")) // a Pod is ignored until its node is known
 	if stages.kwok == nil {
@@ -100,11 +93,10 @@ func startSimulation(cfg Config, client kubernetes.Interface, stages stageClient
 	} else {
 		s.wg.Go(func() { s.watchStages(stages) })
 	}
-	return s, nil
+	return s
 }
 
-// stop ends the simulation. The workers of kwok's controllers, which nothing can
-// wait for, end shortly after.
+// stop ends the simulation.
 func (s *simulation) stop() {
 	s.cancel()
 	s.changes.ShutDown()
@@ -115,16 +107,6 @@ func (s *simulation) stop() {
 	}
 	s.heartbeats.stop()
 	s.events.Shutdown()
-	timeout := time.NewTimer(stopTimeout)
-	defer timeout.Stop()
-	for _, clock := range s.clocks {
-		select {
-		case <-clock.ended:
-		case <-timeout.C:
-			s.log.Error("the goroutine of a kwok queue does not end: kwok has changed, see docs/upstream-hooks.md")
-			return
-		}
-	}
 }
 
 func (s *simulation) recordPodEvent(pod *corev1.Pod, event podEvent) {
@@ -142,50 +124,6 @@ func (s *simulation) recordPodEvent(pod *corev1.Pod, event podEvent) {
 // kubeletRecorder returns a recorder for the kubelet of a Pod's node. All have the same broadcaster: none is kept.
 func (s *simulation) kubeletRecorder(pod *corev1.Pod) record.EventRecorder {
 	return s.events.NewRecorder(scheme.Scheme, corev1.EventSource{Component: kubeletComponent, Host: pod.Spec.NodeName})
-}
-
-// startKwok starts the controllers that play stages.
-func (s *simulation) startKwok(stages stageClients) error {
-	functions := s.registry.templateFunctions()
-	clock := newCancelableClock(s.ctx)
-	nodes, err := controllers.NewNodeController(controllers.NodeControllerConfig{
-		Clock:                clock,
-		DynamicClient:        stages.dynamic,
-		RESTMapper:           stages.mapper,
-		TypedClient:          s.client,
-		Lifecycle:            stageGetter{s.stages, nodeRef},
-		PlayStageParallelism: 4,
-		FuncMap:              functions,
-		Recorder:             s.recorder,
-	})
-	if err != nil {
-		return fmt.Errorf("kwok's node controller: %w", err)
-	}
-	s.clocks = append(s.clocks, clock)
-	info := &controllers.NodeInfo{}
-	clock = newCancelableClock(s.ctx)
-	pods, err := controllers.NewPodController(controllers.PodControllerConfig{
-		Clock:                clock,
-		DynamicClient:        stages.dynamic,
-		RESTMapper:           stages.mapper,
-		TypedClient:          s.client,
-		NodeGetFunc:          func(string) (*controllers.NodeInfo, bool) { return info, true }, // the feed passes only Pods of live nodes
-		Lifecycle:            stageGetter{s.stages, podRef},
-		PlayStageParallelism: 8,
-		FuncMap:              functions,
-		Recorder:             s.recorder,
-	})
-	if err != nil {
-		return fmt.Errorf("kwok's pod controller: %w", err)
-	}
-	s.clocks = append(s.clocks, clock)
-	if err := nodes.Start(s.ctx, s.nodes.events); err != nil {
-		return fmt.Errorf("kwok's node controller: %w", err)
-	}
-	if err := pods.Start(s.ctx, s.pods.events); err != nil {
-		return fmt.Errorf("kwok's pod controller: %w", err)
-	}
-	return nil
 }
 
 // fill fills a feed until the context ends, beginning when after is closed.
@@ -206,7 +144,7 @@ func fill[T runtime.Object](s *simulation, to feed[T], informer cache.SharedInde
 // onNodeDead is called when a live node has failed or was deleted.
 func (s *simulation) onNodeDead(name string) {
 	s.heartbeats.stopRenewing(name)
-	s.pods.cancelStages(name)
+	s.pods.forgetStages(name)
 }
 
 const boundPods = "spec.nodeName!="

@@ -176,8 +176,8 @@ func stageReference(stage *v1alpha1.Stage) *corev1.ObjectReference {
 	}
 }
 
-// ignoreEndlessStage is called when a stage that was set is ignored from now on, in the middle of an update of a feed. What
-// kwok has been given for other objects is cancelled after it.
+// ignoreEndlessStage is called when a stage that was set is ignored from now on, in the middle of an update of a feed. The
+// other objects that it is played for are processed after that.
 func (s *simulation) ignoreEndlessStage(stage *corev1.ObjectReference, why error) {
 	s.reportIgnoredStage(stage, why)
 	s.wg.Go(stageFeed{s}.reprocess)

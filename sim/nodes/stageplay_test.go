@@ -2,6 +2,7 @@ package nodes
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -10,10 +11,12 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	dynamicfake "k8s.io/client-go/dynamic/fake"
 	"k8s.io/client-go/kubernetes/fake"
@@ -26,10 +29,11 @@ type stageTest struct {
 	*testing.T
 	*Fleet
 	client  *fake.Clientset
-	version int           // of the Pod
-	answers []error       // to the first attempts to create a ConfigMap
-	takes   time.Duration // until such an answer
-	applied atomic.Int32  // attempts to create a ConfigMap
+	version int                              // of the Pod
+	answers []error                          // to the first attempts to create a ConfigMap
+	takes   time.Duration                    // until such an answer
+	applied atomic.Int32                     // attempts to create a ConfigMap
+	created func(*unstructured.Unstructured) // called at each of them
 }
 
 // runStageTest runs a test in a bubble of its own.
@@ -39,6 +43,9 @@ func runStageTest(t *testing.T, test func(s *stageTest)) {
 		objects := dynamicfake.NewSimpleDynamicClient(scheme.Scheme)
 		objects.PrependReactor("create", "configmaps", func(a clienttesting.Action) (bool, runtime.Object, error) {
 			s.applied.Add(1)
+			if s.created != nil {
+				s.created(a.(clienttesting.CreateAction).GetObject().(*unstructured.Unstructured))
+			}
 			if len(s.answers) == 0 {
 				return true, a.(clienttesting.CreateAction).GetObject(), nil
 			}
@@ -165,7 +172,7 @@ const (
 	sixSecs   = "{durationMilliseconds: 6000}"
 )
 
-// TestStageIsRetried has answers after which kwok tries again, whatever they say.
+// TestStageIsRetried has answers after which a Stage is tried again, whatever they say.
 func TestStageIsRetried(t *testing.T) {
 	unavailable := apierrors.NewServiceUnavailable("come back")
 	for name, answers := range map[string][]error{
@@ -183,7 +190,7 @@ func TestStageIsRetried(t *testing.T) {
 						s.Fatalf("%d attempts, want %d", s.applied.Load(), i+1)
 					}
 					due := s.NextDue()
-					if len(due) != 1 || time.Until(due[0].At) <= time.Second<<i || time.Until(due[0].At) > maxRetryDelay(float64(i)) {
+					if len(due) != 1 || time.Until(due[0].At) != time.Second<<i {
 						t.Fatalf("retry %d: due %+v", i, due)
 					}
 					s.wait(time.Until(due[0].At))
@@ -191,7 +198,6 @@ func TestStageIsRetried(t *testing.T) {
 				if int(s.applied.Load()) != len(answers)+1 {
 					s.Errorf("%d attempts, want %d", s.applied.Load(), len(answers)+1)
 				}
-				s.wait(playTime)
 				s.expectDue()
 				if got := s.events(); len(got) > 0 {
 					s.Errorf("events %q although it has succeeded", got)
@@ -201,12 +207,95 @@ func TestStageIsRetried(t *testing.T) {
 	}
 }
 
-// TestStageIsRefused has an answer after which kwok does not try again, although it quotes others.
+// TestStageRetries has a Stage whose second step fails: the first one is not repeated, and the version of the Pod is the one
+// for which the Stage was due.
+func TestStageRetries(t *testing.T) {
+	runStageTest(t, func(s *stageTest) {
+		s.change(func(p *corev1.Pod) { p.Annotations = map[string]string{"round": "first"} })
+		s.answers = tooMany(14)
+		began, marks, pod := time.Now(), 0, s.pod()
+		s.client.PrependReactor("patch", "pods", func(clienttesting.Action) (bool, runtime.Object, error) {
+			marks++
+			return true, pod, nil // it changes nothing
+		})
+		var at []time.Duration
+		var texts []string
+		s.created = func(object *unstructured.Unstructured) {
+			at = append(at, time.Since(began))
+			text, _, _ := unstructured.NestedString(object.Object, "data", "round")
+			texts = append(texts, text)
+		}
+		s.set("fails", "{}", patchNext, `steps:
+  - patch: {template: "metadata: {labels: {marked: really}}"}
+  - apply: {template: "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c}\ndata: {round: {{ .metadata.annotations.round }}}"}`)
+		s.change(func(p *corev1.Pod) { p.Annotations = map[string]string{"round": "second"}; p.Labels = nil })
+		s.wait(5 * time.Hour)
+		want := []time.Duration{0}
+		for i := range 14 {
+			want = append(want, want[i]+min(time.Second<<i, 32*time.Minute))
+		}
+		if diff := cmp.Diff(want, at); diff != "" {
+			t.Errorf("attempts (-want +got):\n%s", diff)
+		}
+		if diff := cmp.Diff(slices.Repeat([]string{"first"}, 15), texts); diff != "" || marks != 1 {
+			t.Errorf("%d patches, want 1; what was applied (-want +got):\n%s", marks, diff)
+		}
+		s.expectDue()
+	})
+}
+
+// TestStageSteps has what the steps of a Stage send, as with kwok.
+func TestStageSteps(t *testing.T) {
+	for name, test := range map[string]struct {
+		next   string
+		want   []string
+		events []string
+	}{
+		"status": {patchNext, []string{`patch status application/strategic-merge-patch+json {"status":{"phase":"Failed","reason":"Demo"}}`}, nil},
+		"patches": {`steps:
+  - patch: {type: json, template: '[{op: add, path: /metadata/labels/a, value: {{ .metadata.name }}}]'}
+  - patch: {type: merge, root: metadata, template: 'annotations: {a: "{{ NodePort }}{{ PodIP }}"}'}`, []string{
+			`patch application/json-patch+json [{"op":"add","path":"/metadata/labels/a","value":"p"}]`,
+			`patch application/merge-patch+json {"metadata":{"annotations":{"a":"0"}}}`,
+		}, nil},
+		"finalizer, event and deletion": {`next:
+    finalizers: {add: [{value: example.com/a}]}
+    event: {type: Normal, reason: StagePlayed, message: m}
+    delete: true`, []string{
+			`patch application/json-patch+json [{"op":"add","path":"/metadata/finalizers","value":["example.com/a"]}]`,
+			"delete 0 s, UID u",
+		}, []string{"StagePlayed"}},
+		"impersonation": {`steps: [{patch: {template: "a: b", impersonation: {username: x}}}]`, nil, []string{"StageFailed"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			runStageTest(t, func(s *stageTest) {
+				s.client.ClearActions()
+				s.set("fails", "{}", patchNext, test.next)
+				var got []string
+				for _, action := range s.client.Actions() {
+					switch a := action.(type) {
+					case clienttesting.PatchAction:
+						got = append(got, strings.Join(strings.Fields(fmt.Sprintln("patch", a.GetSubresource(), a.GetPatchType(), string(a.GetPatch()))), " "))
+					case clienttesting.DeleteActionImpl:
+						got = append(got, fmt.Sprintf("delete %d s, UID %s", *a.DeleteOptions.GracePeriodSeconds, *a.DeleteOptions.Preconditions.UID))
+					}
+				}
+				if diff := cmp.Diff(test.want, got[:min(len(test.want), len(got))]); diff != "" { // the default behaviour follows
+					t.Errorf("-want +got:\n%s", diff)
+				}
+				if diff := cmp.Diff(test.events, s.events()); diff != "" {
+					t.Errorf("events (-want +got):\n%s", diff)
+				}
+			})
+		})
+	}
+}
+
+// TestStageIsRefused has an answer after which a Stage is not tried again, although it quotes others.
 func TestStageIsRefused(t *testing.T) {
 	runStageTest(t, func(s *stageTest) {
 		s.answers = []error{apierrors.NewForbidden(corev1.Resource("configmaps"), "of-p", errors.New("Timeout: the namespace makes too many requests: connection refused"))}
 		s.set("fails", "{}", patchNext, applyNext)
-		s.wait(playTime)
 		s.expectDue()
 		if got := s.events(); !slices.Equal(got, []string{"StageFailed"}) {
 			s.Errorf("events %q", got)
@@ -310,7 +399,7 @@ func TestStageOfANodeIsNotPlayed(t *testing.T) {
 }
 
 // TestStageIsCorrected has a Stage that is replaced during an attempt, which fails: the new one is played, whether its
-// delay ends before that, before kwok would try again, or later.
+// delay ends before that, before the first would be tried again, or later.
 func TestStageIsCorrected(t *testing.T) {
 	for delay, after := range map[string]time.Duration{
 		"{}":                           0,
@@ -335,8 +424,7 @@ func TestStageIsCorrected(t *testing.T) {
 	}
 }
 
-// TestStageIsRetriedAfterAnother has a Stage that is to be tried again when the attempt for its earlier version fails,
-// which removes it from kwok's queue.
+// TestStageIsRetriedAfterAnother has a Stage that is to be tried again when the attempt for its earlier version fails.
 func TestStageIsRetriedAfterAnother(t *testing.T) {
 	runStageTest(t, func(s *stageTest) {
 		s.answers, s.takes = tooMany(5), 1500*time.Millisecond
@@ -348,8 +436,8 @@ func TestStageIsRetriedAfterAnother(t *testing.T) {
 		s.set("fails", "{}", patchNext, applyNext)
 		s.wait(time.Second)
 		s.set("fails", "{durationMilliseconds: 0}")
-		s.expectDue(1200 * time.Millisecond)
-		s.wait(1200 * time.Millisecond)
+		s.expectDue(time.Second)
+		s.wait(time.Second)
 		s.expect(corev1.PodFailed)
 		s.wait(time.Hour)
 		if s.applied.Load() != 1 || patches != 3 {

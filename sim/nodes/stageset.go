@@ -15,30 +15,26 @@ import (
 	"sigs.k8s.io/kwok/pkg/apis/internalversion"
 	"sigs.k8s.io/kwok/pkg/apis/v1alpha1"
 	"sigs.k8s.io/kwok/pkg/utils/lifecycle"
-
-	"github.com/ctrlplane/ctrlplane/sim/annotations"
 )
 
 // userPrefix separates the names of users' stages from those of built-in stages.
 const userPrefix = "user/"
 
-// stageSet is the set of the Stage objects of users. The feeds, not kwok, match the stages of users, one by one: a stage that cannot be evaluated then affects no other. kwok plays
-// the stage that a feed has named.
+// stageSet is the set of the Stage objects of users. It matches them one by one: a stage that cannot be evaluated affects
+// no other.
 type stageSet struct {
 	// ignored receives why a Stage that is set is ignored from now on. It must not block.
 	ignored func(stage *corev1.ObjectReference, why error)
 
-	mu       sync.Mutex
-	users    map[string]*userStage
-	playable map[internalversion.StageResourceRef]lifecycle.Lifecycle
+	mu    sync.Mutex
+	users map[string]*userStage
 }
 
 type userStage struct {
 	object   *corev1.ObjectReference
 	endless  bool // it is ignored until it changes
 	ref      internalversion.StageResourceRef
-	matcher  *lifecycle.Stage // with the selector and the delay of the user
-	playable *lifecycle.Stage // selects the objects that a feed has named it for, and has no delay
+	compiled *lifecycle.Stage
 }
 
 // drawnStage is a stage of a user that is to be played for an object after a delay that was drawn.
@@ -48,9 +44,7 @@ type drawnStage struct {
 }
 
 func newStageSet(ignored func(stage *corev1.ObjectReference, why error)) *stageSet {
-	s := &stageSet{ignored: ignored, users: map[string]*userStage{}}
-	s.rebuild()
-	return s
+	return &stageSet{ignored: ignored, users: map[string]*userStage{}}
 }
 
 // set adds or replaces a Stage, and reports whether the set has changed. An invalid one is removed, and the error says
@@ -68,7 +62,6 @@ func (s *stageSet) set(object *v1alpha1.Stage) (changed bool, err error) {
 	default:
 		s.users[object.Name] = stage
 	}
-	s.rebuild()
 	return true, err
 }
 
@@ -80,7 +73,6 @@ func (s *stageSet) remove(name string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.users, name)
-	s.rebuild()
 }
 
 // has reports whether a version of a Stage is in force.
@@ -100,15 +92,6 @@ func (s *stageSet) names() []string {
 	return slices.Sorted(maps.Keys(s.users))
 }
 
-func (s *stageSet) rebuild() {
-	s.playable = map[internalversion.StageResourceRef]lifecycle.Lifecycle{}
-	for _, name := range slices.Sorted(maps.Keys(s.users)) {
-		if stage := s.users[name]; !stage.endless {
-			s.playable[stage.ref] = append(s.playable[stage.ref], stage.playable)
-		}
-	}
-}
-
 // match returns the stage of a user that is to be played for an object, if any: the current one, at the same time, if
 // it still matches and its delay has not changed.
 func (s *stageSet) match(ctx context.Context, ref internalversion.StageResourceRef, meta *metav1.ObjectMeta, object any, now time.Time, current dueStage) (dueStage, bool) {
@@ -125,11 +108,10 @@ func (s *stageSet) match(ctx context.Context, ref internalversion.StageResourceR
 		}
 		matched, ended := stage.evaluate(ctx, event, now)
 		if matched {
-			found = append(found, stage.matcher)
+			found = append(found, stage.compiled)
 		}
 		if !ended {
 			stage.endless = true
-			s.rebuild()
 			s.ignored(stage.object, fmt.Errorf("stage %s is ignored until it changes: for %s %s its expressions take more than %d steps",
 				name, ref.Kind, cache.ObjectName{Namespace: meta.Namespace, Name: meta.Name}, maxStageSteps))
 		}
@@ -138,7 +120,7 @@ func (s *stageSet) match(ctx context.Context, ref internalversion.StageResourceR
 	if chosen == nil {
 		return dueStage{}, false
 	}
-	drawn := &drawnStage{chosen, newStageDelay(ctx, chosen.matcher, event, now)}
+	drawn := &drawnStage{chosen, newStageDelay(ctx, chosen.compiled, event, now)}
 	if current.user != nil && current.user.stage == chosen && current.user.delay.isSame(drawn.delay) {
 		return current, true
 	}
@@ -149,7 +131,7 @@ func (s *stageSet) match(ctx context.Context, ref internalversion.StageResourceR
 // none can be drawn. It needs the lock.
 func (s *stageSet) choose(ctx context.Context, event *lifecycle.Event, found lifecycle.Lifecycle, current dueStage) *userStage {
 	if current.user != nil && s.hasLocked(current.user.stage) {
-		if possible, err := found.ListAllPossible(ctx, event); err == nil && slices.Contains(possible, current.user.stage.matcher) {
+		if possible, err := found.ListAllPossible(ctx, event); err == nil && slices.Contains(possible, current.user.stage.compiled) {
 			return current.user.stage
 		}
 	}
@@ -157,11 +139,6 @@ func (s *stageSet) choose(ctx context.Context, event *lifecycle.Event, found lif
 		return s.users[drawn.Name()]
 	}
 	return nil
-}
-
-// stageVersion is what names a version of a Stage for kwok: it plays no other. Names of objects have no "@".
-func stageVersion(object *corev1.ObjectReference) string {
-	return object.Name + "@" + object.ResourceVersion
 }
 
 // withoutInvalidWeights leaves out, of several stages, those with a weight that kwok cannot draw with: it
@@ -176,22 +153,6 @@ func withoutInvalidWeights(ctx context.Context, event *lifecycle.Event, list lif
 		return err != nil || weight < 0 || weight > most
 	})
 }
-
-// stageGetter returns the stages that kwok plays for a kind of object.
-type stageGetter struct {
-	set *stageSet
-	ref internalversion.StageResourceRef
-}
-
-// Get implements kwok's resources.Getter.
-func (g stageGetter) Get() lifecycle.Lifecycle {
-	g.set.mu.Lock()
-	defer g.set.mu.Unlock()
-	return g.set.playable[g.ref]
-}
-
-// Version implements kwok's resources.Getter.
-func (g stageGetter) Version() string { return "" }
 
 func compileStage(object *v1alpha1.Stage) (*userStage, error) {
 	stage, err := internalversion.ConvertToInternalStage(object)
@@ -210,9 +171,6 @@ func compileStage(object *v1alpha1.Stage) (*userStage, error) {
 	if stage.Spec.Selector == nil {
 		return nil, fmt.Errorf("stage %s has no selector: it would never be played", object.Name)
 	}
-	plays := *stage
-	plays.Name, plays.Spec.Delay = userPrefix+stageVersion(stageReference(object)), nil // kwok logs the name
-	plays.Spec.Selector = &internalversion.StageSelector{MatchAnnotations: map[string]string{annotations.Stage: stageVersion(stageReference(object))}}
 	if stage.Spec.Delay != nil {
 		stage.Spec.Delay = boundDelay(stage.Spec.Delay)
 	}
@@ -220,10 +178,10 @@ func compileStage(object *v1alpha1.Stage) (*userStage, error) {
 	// label, which no object has, keeps it from evaluating them.
 	trial := *stage
 	selector := *stage.Spec.Selector
-	selector.MatchLabels = map[string]string{annotations.Stage: "none"}
+	selector.MatchLabels = map[string]string{"ctrlplane.local/no-such-label": ""}
 	trial.Spec.Selector = &selector
 	if _, err := (lifecycle.Lifecycle{lifecycle.NewStage(&trial)}).Match(context.Background(), &lifecycle.Event{Data: zero}); err != nil {
 		return nil, fmt.Errorf("stage %s: %w", object.Name, err)
 	}
-	return &userStage{object: stageReference(object), ref: stage.Spec.ResourceRef, matcher: lifecycle.NewStage(stage), playable: lifecycle.NewStage(&plays)}, nil
+	return &userStage{object: stageReference(object), ref: stage.Spec.ResourceRef, compiled: lifecycle.NewStage(stage)}, nil
 }

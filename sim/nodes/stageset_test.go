@@ -17,6 +17,8 @@ import (
 	clienttesting "k8s.io/client-go/testing"
 	"sigs.k8s.io/kwok/pkg/apis/v1alpha1"
 	"sigs.k8s.io/yaml"
+
+	"github.com/ctrlplane/ctrlplane/observe"
 )
 
 const podStage = `
@@ -191,14 +193,14 @@ func TestEndlessStage(t *testing.T) {
 			if _, err := set.set(parseStage(t, endless)); err != nil { // as a list has it again
 				t.Fatal(err)
 			}
-			if plays := (stageGetter{set, podRef}).Get(); len(plays) != 1 {
-				t.Errorf("kwok plays %d stages, want 1", len(plays))
+			if !set.has(set.users["fails"]) || set.has(set.users["endless"]) {
+				t.Error("not only the endless stage is ignored")
 			}
 		})
 	}
 }
 
-// TestEndlessStageOfOthers has a Stage that kwok has been given for a Pod when its expressions do not end for another one:
+// TestEndlessStageOfOthers has a Stage that is due for a Pod when its expressions do not end for another one:
 // the default behaviour of the first continues.
 func TestEndlessStageOfOthers(t *testing.T) {
 	client := fake.NewClientset()
@@ -238,7 +240,7 @@ func TestFailedStage(t *testing.T) {
 		t.Errorf("got %+v", got)
 	}
 	if due := f.NextDue(); len(due) != 0 {
-		t.Errorf("due although kwok does not try again: %+v", due)
+		t.Errorf("due although it is not tried again: %+v", due)
 	}
 }
 
@@ -258,23 +260,24 @@ func TestFleetPlaysUserStages(t *testing.T) {
 	}
 }
 
-// TestStageApplies has a Stage that creates another object.
+// TestStageApplies has a Stage that creates another object: that follows from the Pod.
 func TestStageApplies(t *testing.T) {
+	o, p, _ := newPlayedPod(t)
 	client := fake.NewClientset()
 	made := make(chan string, 1)
 	objects := dynamicfake.NewSimpleDynamicClient(scheme.Scheme)
 	objects.PrependReactor("create", "configmaps", func(a clienttesting.Action) (bool, runtime.Object, error) {
 		object := a.(clienttesting.CreateAction).GetObject()
+		p.recorder.RecordCall(&observe.Called{Verb: "create"})
 		made <- object.(metav1.Object).GetName() + " in " + a.GetNamespace()
 		return true, object, nil
 	})
 	mapper := meta.NewDefaultRESTMapper(nil)
 	mapper.Add(corev1.SchemeGroupVersion.WithKind("ConfigMap"), meta.RESTScopeNamespace)
-	f, err := startWithClients(t.Context(), Config{Count: 1, Informers: runInformers(t, client)}, client, stageClients{dynamic: objects, mapper: mapper}, newPlayed(nil))
+	f, err := startWithClients(t.Context(), Config{Count: 1, Informers: runInformers(t, client)}, client, stageClients{dynamic: objects, mapper: mapper}, p)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer f.Close()
 	stage := parseStage(t, strings.Replace(podStage, `next: {statusTemplate: "phase: Failed\nreason: Demo"}`, `steps: [{apply: {template: "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: of-{{ .metadata.name }}}"}}]`, 1))
 	if _, err := f.simulation.stages.set(stage); err != nil {
 		t.Fatal(err)
@@ -290,5 +293,26 @@ func TestStageApplies(t *testing.T) {
 		}
 	case <-time.After(waitTimeout):
 		t.Error("nothing was created")
+	}
+	if err := f.Close(); err != nil {
+		t.Error(err)
+	}
+	page, err := o.Records(t.Context(), observe.Query{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	delivered, syncs, sync := map[uint64]string{}, map[uint64]*observe.Synced{}, uint64(0)
+	for _, r := range page.Records {
+		switch e := r.Event.(type) {
+		case *observe.Delivered:
+			delivered[r.Seq] = e.Object.String()
+		case *observe.Synced:
+			syncs[e.ID] = e
+		case *observe.Called:
+			sync = e.Sync
+		}
+	}
+	if got := syncs[sync]; got == nil || got.Key != "n/p" || !strings.Contains(delivered[got.Cause], "n/p") {
+		t.Errorf("it was created in the sync %+v", got)
 	}
 }

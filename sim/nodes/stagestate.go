@@ -1,126 +1,134 @@
 package nodes
 
-import "time"
+import (
+	"time"
 
-// stageState is what is played for an object. kwok gets the stage of a user only when that is due: until then
-// nothing has to be cancelled.
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/tools/cache"
+
+	"github.com/ctrlplane/ctrlplane/observe"
+)
+
+// stageState is what is played for an object.
 type stageState struct {
-	play  dueStage   // what the player is to do; zero if nothing
-	given givenStage // what kwok has been given last; zero if that is over
-
-	version string // of the object that kwok has been given last
-	again   int    // how often since it was given that first
+	play dueStage  // what the player is to do; zero if nothing
+	run  *stageRun // of the stage of a user that was due last; nil if it has failed finally, or something else is due
 }
 
-// givenStage is the stage of a user that kwok plays, has played, or tries again later. kwok does not tell that it has
-// played one.
-type givenStage struct {
+// stageRun is the stage of a user that is played for a version of an object. It is replaced when something else becomes
+// due: an attempt that has begun is not interrupted, but not repeated either.
+type stageRun struct {
 	dueStage        // with the time of the last attempt, or of the next one
 	version  string // of the object
+	isOver   bool   // it has been played
+
+	// What only the worker that plays it uses.
+	object  metav1.Object // *corev1.Pod or *corev1.Node; nil if it is over
+	writes  *playedKind   // records what is written for it
+	cause   *observe.QueuedKey
+	step    int // the first one that is to be done
+	retries int
 }
 
-// playTime is how long after it is due a stage has been played, unless that takes work or a write, which are
-// noticed.
-const playTime = time.Second
-
-// isAwaited reports whether kwok has yet to play the stage.
-func (g givenStage) isAwaited(now time.Time) bool {
-	return g.name != "" && now.Before(g.at.Add(playTime))
+// kind returns the kind of the object, and the name of its resource.
+func (r *stageRun) kind() (kind, resource string) {
+	if _, ok := r.object.(*corev1.Node); ok {
+		return "Node", "nodes"
+	}
+	return "Pod", "pods"
 }
 
-// current returns the stage of a user that is due for a version of the object, or that kwok has been given for it.
+// reference returns what an event about the object is about.
+func (r *stageRun) reference() *corev1.ObjectReference {
+	kind, _ := r.kind()
+	return &corev1.ObjectReference{
+		APIVersion: "v1", Kind: kind, Namespace: r.object.GetNamespace(), Name: r.object.GetName(),
+		UID: r.object.GetUID(), ResourceVersion: r.version,
+	}
+}
+
+// current returns the stage of a user that is due for a version of the object, or that is or was played for it.
 func (s *stageState) current(version string) dueStage {
-	if s.play.user == nil && s.given.version == version {
-		return s.given.dueStage
+	if s.play.user == nil && s.run != nil && s.run.version == version {
+		return s.run.dueStage
 	}
 	return s.play
 }
 
-// assign stores what is due for a version of an object. It returns what the player is to do, and whether kwok is to
-// forget what it has been given. isInForce reports whether a stage still exists.
-func (s *stageState) assign(what dueStage, version string, isInForce func(*userStage) bool) (play dueStage, cancel bool) {
-	was := s.given.user
-	switch {
-	case was != nil && what.user != nil && what.user.stage == was.stage && s.given.version == version:
-		what = dueStage{} // kwok plays it only once for a version
-	case was != nil && what.name == "" && isInForce(was.stage):
+// assign stores what is due for a version of an object, and returns what the player is to do. isInForce reports whether
+// a stage still exists.
+func (s *stageState) assign(what dueStage, version string, isInForce func(*userStage) bool) dueStage {
+	switch run := s.run; {
+	case run == nil:
+	case what.user != nil && what.user.stage == run.user.stage && run.version == version:
+		what = dueStage{} // it is played only once for a version
+	case what.name == "" && isInForce(run.user.stage):
 		// A step of the stage may have changed the object, and another may be tried again.
 	default:
-		cancel = s.forget()
+		s.run = nil
 	}
 	s.play = what
-	return what, cancel
+	return what
 }
 
-// forget says that kwok is to try nothing again. It reports whether that has to be cancelled.
-func (s *stageState) forget() bool {
-	given := s.given.name != ""
-	s.given = givenStage{}
-	return given
-}
-
-// take returns the stage of a user that is due, if any, and notes that kwok is given it.
-func (s *stageState) take(version string, now time.Time) (what dueStage, ok bool) {
-	if what = s.play; what.user == nil || now.Before(what.at) {
-		return dueStage{}, false
+// take begins to play the stage of a user for an object if one is due; otherwise it returns nil.
+func (s *stageState) take(object metav1.Object, writes *playedKind, now time.Time) *stageRun {
+	if s.play.user == nil || now.Before(s.play.at) {
+		return nil
 	}
+	cause := writes.newest(cache.MetaObjectToName(object).String())
+	s.run = &stageRun{dueStage: s.play, version: object.GetResourceVersion(), object: object, writes: writes, cause: cause}
+	s.run.at = now
 	s.play = dueStage{}
-	if s.again++; s.version != version {
-		s.version, s.again = version, 0
+	return s.run
+}
+
+// stageState returns what is played for an object; nil if the object was deleted. It needs the lock.
+func (r *podRegistry) stageState(of metav1.Object) *stageState {
+	switch o := of.(type) {
+	case *corev1.Pod:
+		if e := r.pods[o.UID]; e != nil {
+			return &e.stageState
+		}
+	case *corev1.Node:
+		if e := r.nodes[o.Name]; e != nil {
+			return &e.stageState
+		}
 	}
-	what.again = s.again
-	s.given = givenStage{what, version}
-	s.given.at = now
-	return what, true
+	return nil
 }
 
-// is reports whether it is the same as another, whose time may differ.
-func (g givenStage) is(other givenStage) bool {
-	return g.user != nil && g.user == other.user && g.version == other.version
+// isCurrent reports whether a run is to be continued: not if something else has become due, the object was deleted, or its
+// node has failed.
+func (r *podRegistry) isCurrent(run *stageRun) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.isCurrentLocked(run)
 }
 
-// fail notes that kwok has failed to play a version of a stage, and returns what it has been given; zero if that is
-// something else. Whether kwok tries again is known soon, from retry or end.
-func (s *stageState) fail(stage string, now time.Time) (failed givenStage) {
-	if s.given.user == nil || stageVersion(s.given.user.stage.object) != stage {
-		return givenStage{}
+func (r *podRegistry) isCurrentLocked(run *stageRun) bool {
+	state := r.stageState(run.object)
+	return state != nil && state.run == run
+}
+
+// postponeRun notes when a run is continued. It reports false if it is not.
+func (r *podRegistry) postponeRun(run *stageRun, at time.Time) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	run.at = at
+	return r.isCurrentLocked(run)
+}
+
+// endRun notes that a stage has been played, or has failed finally: then it is played again when it is found to be due
+// for the same version. It reports whether the object exists.
+func (r *podRegistry) endRun(run *stageRun, failed bool) (exists bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	state := r.stageState(run.object)
+	if run.isOver = true; failed && state != nil && state.run == run {
+		state.run = nil
 	}
-	s.given.at = now
-	return s.given
-}
-
-// end notes that kwok does not try again what it has failed to play.
-func (s *stageState) end(failed givenStage) {
-	if s.given.is(failed) {
-		s.given = givenStage{}
-	}
-}
-
-// kwokRetry is what is known when kwok logs that it tries a stage again. kwok does so as well if it was to forget the
-// stage during the attempt.
-type kwokRetry struct {
-	given   givenStage // what kwok has been given last
-	isStale bool       // that is not the stage which it tries again
-}
-
-// retry notes that kwok plays a version of a stage again, at the latest at a time.
-func (s *stageState) retry(stage string, at time.Time) kwokRetry {
-	if s.given.user == nil || stageVersion(s.given.user.stage.object) != stage {
-		return kwokRetry{s.given, true}
-	}
-	s.given.at = at
-	return kwokRetry{s.given, false}
-}
-
-// endRetry is called when kwok has queued what it tries again. It reports whether kwok is to forget that, and whether
-// the object is to be processed again, because that may have removed from kwok's queue what is now due again.
-func (s *stageState) endRetry(queued kwokRetry) (cancel, again bool) {
-	switch {
-	case s.given.name == "":
-		return true, false
-	case !queued.isStale || !s.given.is(queued.given):
-		return false, false // it is still the same, or has been replaced in kwok's queue
-	}
-	s.play, s.given = s.given.dueStage, givenStage{}
-	return true, true
+	run.object = nil // the registry keeps no objects for which nothing is due
+	return state != nil
 }

@@ -8,32 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"sigs.k8s.io/kwok/pkg/utils/lifecycle"
 )
-
-// TestNextDueWithAStage has a Pod for which something is due by default, now, in place of which a stage is played.
-// The version of an object is as it is for templates, unless kwok would skip it.
-func TestVersionsThatKwokIsGiven(t *testing.T) {
-	r := newTestRegistry(t, testNode(nil))
-	pod := testPod(nil)
-	r.updatePod(pod, false, nil)
-	stage := dueStage{name: userPrefix + "s", at: epoch, user: &drawnStage{stage: &userStage{object: &corev1.ObjectReference{Name: "s", ResourceVersion: "1"}}}}
-	var versions []string
-	for _, version := range []string{"1", "1", "1", "2", "2"} {
-		pod = pod.DeepCopy()
-		pod.ResourceVersion = version
-		r.updatePod(pod, false, nil)
-		stage.user = &drawnStage{stage: &userStage{object: stage.user.stage.object}} // it was replaced
-		r.assignPod(pod, stage, func(*userStage) bool { return true })
-		given, what := r.takePodStage(pod.UID)
-		copied := *given
-		setDueStage(&copied.ObjectMeta, what)
-		versions = append(versions, copied.ResourceVersion)
-	}
-	if diff := cmp.Diff([]string{"1", "1+1", "1+2", "2", "2+1"}, versions); diff != "" {
-		t.Errorf("-want +got:\n%s", diff)
-	}
-}
 
 // A deletion that fails is not due at once, also if a stage has been played since.
 func TestDeletionThatFails(t *testing.T) {
@@ -59,6 +34,7 @@ func TestDeletionThatFails(t *testing.T) {
 	}
 }
 
+// TestNextDueWithAStage has a Pod for which something is due by default, now, in place of which a stage is played.
 func TestNextDueWithAStage(t *testing.T) {
 	now := epoch
 	r := newTestRegistry(t, testNode(nil))
@@ -77,38 +53,38 @@ func TestNextDueWithAStage(t *testing.T) {
 	later := Due{What: "Pod n/p", At: due}
 	r.assignPod(pod, stage, inForce)
 	expect("before", later)
+	if run := r.takePodStage(pod.UID); run != nil {
+		t.Errorf("taken too early: %+v", run)
+	}
 	now = due
-	if given, _ := r.takePodStage(pod.UID); given != pod {
-		t.Errorf("kwok is given %v", given)
+	run := r.takePodStage(pod.UID)
+	if run == nil || run.object != pod {
+		t.Fatalf("taken: %+v", run)
 	}
 	expect("as it is played", later)
 	r.assignPod(pod, dueStage{}, inForce)
 	expect("after its first step has changed the Pod", later)
-	now = due.Add(playTime)
-	expect("after it has changed nothing more")
-	update := func(change func(*stageState)) { r.changePodStage(pod.UID, change) }
-	update(func(s *stageState) { s.fail("slow@1", now) })
-	expect("before it is known whether it is tried again", Due{What: "Pod n/p", At: now})
-	update(func(s *stageState) { s.retry("slow@1", now.Add(time.Minute)) })
+	r.postponeRun(run, now.Add(time.Minute))
 	expect("before it is tried again", Due{What: "Pod n/p", At: now.Add(time.Minute)})
-	now = now.Add(time.Minute + playTime)
-	expect("after it was tried again, which has changed nothing")
-	update(func(s *stageState) { s.fail("slow@0", now) })
-	expect("after an earlier one has failed")
-	update(func(s *stageState) {
-		earlier := s.fail("slow@1", now)
-		earlier.version = "earlier"
-		s.end(earlier)
-	})
-	expect("after it has failed finally for an earlier version of the Pod", Due{What: "Pod n/p", At: now})
-	update(func(s *stageState) { s.end(s.fail("slow@1", now)) })
+	r.endRun(run, false)
+	expect("after it has been played")
+	r.assignPod(pod, stage, inForce)
+	expect("as it is due for the same version again")
+	pod = pod.DeepCopy()
+	pod.ResourceVersion = "next"
+	r.updatePod(pod, false, nil)
+	r.assignPod(pod, stage, inForce)
+	expect("as it is due for another version", later)
+	r.endRun(r.takePodStage(pod.UID), true)
 	expect("after it has failed finally")
+	r.assignPod(pod, stage, inForce)
+	expect("as it is due again after it has failed", later)
 	r.assignPod(pod, dueStage{name: podStatusNow, at: now}, inForce)
 	r.updatePod(pod, false, nil)
 	expect("without it", Due{What: "Pod n/p", At: now})
 }
 
-// TestStageDelay has delays as users write them. kwok has none.
+// TestStageDelay has delays as users write them.
 func TestStageDelay(t *testing.T) {
 	const hour, longest = time.Hour, maxStageDelay
 	for name, test := range map[string]struct {
@@ -139,15 +115,6 @@ func TestStageDelay(t *testing.T) {
 			what, _ := set.match(t.Context(), podRef, &pod.ObjectMeta, pod, epoch, dueStage{})
 			if got := what.at.Sub(epoch); what.name != "user/fails" || got < test.least || got > test.most {
 				t.Errorf("%+v: after %s, want %s to %s", what, got, test.least, test.most)
-			}
-			setDueStage(&pod.ObjectMeta, what)
-			event := &lifecycle.Event{Labels: pod.Labels, Annotations: pod.Annotations, Data: pod}
-			plays, err := stageGetter{set, podRef}.Get().Match(t.Context(), event)
-			if err != nil || plays == nil {
-				t.Fatalf("kwok plays %v: %v", plays, err)
-			}
-			if delay, _, err := plays.Delay(t.Context(), event, epoch); err != nil || delay != 0 {
-				t.Errorf("kwok delays it by %s: %v", delay, err)
 			}
 		})
 	}

@@ -20,10 +20,10 @@ var errTooManySteps = errors.New("the expression takes too many steps")
 func (s userStage) evaluate(ctx context.Context, event *lifecycle.Event, now time.Time) (matched, ended bool) {
 	steps := &stepContext{Context: ctx, left: maxStageSteps}
 	// An error means that an expression does not apply to this object: no match.
-	found, err := (lifecycle.Lifecycle{s.matcher}).Match(steps, event)
+	found, err := (lifecycle.Lifecycle{s.compiled}).Match(steps, event)
 	if matched = err == nil && found != nil; matched {
-		_, _, _ = s.matcher.Weight(steps, event)
-		_, _, _ = s.matcher.DelayRangePossible(steps, event, now)
+		_, _, _ = s.compiled.Weight(steps, event)
+		_, _, _ = s.compiled.DelayRangePossible(steps, event, now)
 	}
 	ended = !steps.isExceeded()
 	return matched && ended, ended

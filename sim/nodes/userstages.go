@@ -4,15 +4,11 @@ import (
 	"encoding/json"
 	"maps"
 	"net/netip"
-	"strconv"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/strategicpatch"
 	"sigs.k8s.io/kwok/pkg/apis/internalversion"
 	"sigs.k8s.io/kwok/pkg/utils/gotpl"
-
-	"github.com/ctrlplane/ctrlplane/sim/annotations"
 )
 
 var (
@@ -20,20 +16,8 @@ var (
 	podRef  = internalversion.StageResourceRef{APIGroup: "v1", Kind: "Pod"}
 )
 
-// setDueStage adds the stage of a user that is due to the annotations of an object. A version that kwok is given again
-// becomes another one: kwok skips one for which it has already queued a stage.
-func setDueStage(meta *metav1.ObjectMeta, what dueStage) {
-	if what.again > 0 {
-		meta.ResourceVersion += "+" + strconv.Itoa(what.again)
-	}
-	set := make(map[string]string, len(meta.Annotations)+1)
-	maps.Copy(set, meta.Annotations)
-	set[annotations.Stage] = stageVersion(what.user.stage.object)
-	meta.Annotations = set
-}
-
-// templateFunctions returns replacements for functions that kwok gives to the templates of
-// stages: those that allocate addresses, and limitedFunctions.
+// templateFunctions returns the functions that kwok's controllers give to the templates of stages, as without an address
+// of kwok itself, and limitedFunctions.
 func (r *podRegistry) templateFunctions() gotpl.FuncMap {
 	first := func(list []string) string {
 		if len(list) == 0 {
@@ -43,7 +27,10 @@ func (r *podRegistry) templateFunctions() gotpl.FuncMap {
 	}
 	hosts := func(node string) []string { return addressStrings(r.nodeIPs(node)) }
 	pods := func(_ string, _ bool, uid, _, _ string) []string { return addressStrings(r.podIPs(types.UID(uid))) }
+	none := func() string { return "" }
 	functions := gotpl.FuncMap{
+		"NodeIP": none, "NodeName": none, "PodIP": none,
+		"NodePort":    func() int { return 0 },
 		"NodeIPsWith": hosts,
 		"NodeIPWith":  func(node string) string { return first(hosts(node)) },
 		"PodIPsWith":  pods,

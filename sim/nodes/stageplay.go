@@ -1,0 +1,141 @@
+package nodes
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/tools/cache"
+	"sigs.k8s.io/kwok/pkg/apis/internalversion"
+	"sigs.k8s.io/kwok/pkg/utils/lifecycle"
+
+	"github.com/ctrlplane/ctrlplane/internal/neterror"
+)
+
+// stageWorkers is how many stages are played at the same time. They are not the workers of the players: a webhook may
+// keep a step waiting.
+const stageWorkers = 8
+
+// The delays before a stage is tried again; they double. kwok's are up to a fifth longer.
+const (
+	minStageRetry = time.Second
+	maxStageRetry = 32 * time.Minute
+)
+
+func stageRetryDelay(retries int) time.Duration {
+	return min(minStageRetry<<min(retries, 20), maxStageRetry)
+}
+
+// startStage has a stage played, if there is one.
+func (s *simulation) startStage(run *stageRun) {
+	if run != nil {
+		s.runs.Add(run)
+	}
+}
+
+// playStages plays the stages of users that are due until the queue is shut down.
+func (s *simulation) playStages() {
+	for {
+		run, stopped := s.runs.Get()
+		if stopped {
+			return
+		}
+		if s.registry.isCurrent(run) {
+			s.playStage(run)
+		}
+		s.runs.Done(run)
+	}
+}
+
+// playStage plays a stage from the first step that is to be done.
+func (s *simulation) playStage(run *stageRun) {
+	step, err := s.doSteps(withCause(s.ctx, run.cause), run)
+	kind, _ := run.kind()
+	log := s.log.With("stage", run.user.stage.object.Name, strings.ToLower(kind), cache.MetaObjectToName(run.object).String(), "err", err)
+	switch {
+	case s.ctx.Err() != nil:
+	case err == nil:
+		s.registry.endRun(run, false)
+	case run.isGone(err):
+		log.Debug("a stage is not played to its end")
+		s.registry.endRun(run, false)
+	case isRetried(err):
+		delay := stageRetryDelay(run.retries)
+		run.step, run.retries = step, run.retries+1
+		if s.registry.postponeRun(run, s.registry.now().Add(delay)) {
+			log.Warn("cannot play a stage: retrying", "in", delay)
+			s.runs.AddAfter(run, delay)
+		}
+	default:
+		about := run.reference()
+		if !s.registry.endRun(run, true) {
+			log.Debug("a stage is not played to its end")
+			return
+		}
+		log.Error("cannot play a stage")
+		s.recorder.Event(about, corev1.EventTypeWarning, "StageFailed", "stage "+run.user.stage.object.Name+": "+err.Error())
+	}
+}
+
+// isRetried reports whether kwok tries again after an error.
+func isRetried(err error) bool {
+	return neterror.IsRefused(err) || apierrors.IsServerTimeout(err) || apierrors.IsTimeout(err) ||
+		apierrors.IsServiceUnavailable(err) || apierrors.IsTooManyRequests(err)
+}
+
+// isGone reports whether an error means that the object of the run was deleted. Others that the stage needs may be
+// missing, too.
+func (r *stageRun) isGone(err error) bool {
+	_, resource := r.kind()
+	return isStaleObjectError(err) || strings.HasSuffix(err.Error(), apierrors.NewNotFound(corev1.Resource(resource), r.object.GetName()).Error())
+}
+
+// doSteps does what is left of a stage, as kwok's controllers do it. It returns the first step that is not done.
+func (s *simulation) doSteps(ctx context.Context, run *stageRun) (step int, err error) {
+	return run.user.stage.compiled.DoSteps(
+		run.step, run.object.GetFinalizers(), run.object, s.renderer,
+		func(event *internalversion.StageEvent) error {
+			s.recorder.Event(run.reference(), event.Type, event.Reason, event.Message)
+			return nil
+		},
+		func() error { return s.deleteObject(ctx, run.object) },
+		func(patch *lifecycle.Patch) error { return s.patchObject(ctx, run.object, patch) },
+		func(apply *lifecycle.Apply) error {
+			sync := run.writes.begin(ctx, cache.MetaObjectToName(run.object).String())
+			defer sync.End("") // an event says why it has failed
+			defer sync.Enter()()
+			_, err := lifecycle.ApplyResource(ctx, s.stageClients.dynamic, s.stageClients.mapper, run.object.GetNamespace(), apply)
+			return err
+		},
+	)
+}
+
+func (s *simulation) deleteObject(ctx context.Context, object metav1.Object) error {
+	// Another object may have the name by now.
+	options := metav1.DeleteOptions{GracePeriodSeconds: new(int64), Preconditions: metav1.NewUIDPreconditions(string(object.GetUID()))}
+	if _, ok := object.(*corev1.Node); ok {
+		return s.client.CoreV1().Nodes().Delete(ctx, object.GetName(), options)
+	}
+	return s.client.CoreV1().Pods(object.GetNamespace()).Delete(ctx, object.GetName(), options)
+}
+
+// patchObject patches an object. Unlike kwok, it leaves it to the API server to notice that a patch changes nothing.
+func (s *simulation) patchObject(ctx context.Context, object metav1.Object, patch *lifecycle.Patch) (err error) {
+	if patch.Impersonation != nil {
+		return errors.New("stages cannot impersonate a user: remove impersonation from the patch")
+	}
+	var subresources []string
+	if patch.Subresource != "" {
+		subresources = []string{patch.Subresource}
+	}
+	if _, ok := object.(*corev1.Node); ok {
+		_, err = s.client.CoreV1().Nodes().Patch(ctx, object.GetName(), patch.Type, patch.Data, metav1.PatchOptions{}, subresources...)
+	} else {
+		_, err = s.client.CoreV1().Pods(object.GetNamespace()).Patch(ctx, object.GetName(), patch.Type, patch.Data, metav1.PatchOptions{}, subresources...)
+	}
+	return err
+}
