@@ -2,10 +2,8 @@ package clients
 
 import (
 	"slices"
-	"strings"
 	"time"
 
-	"github.com/ctrlplane/ctrlplane/controllers/recording"
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
@@ -50,6 +48,14 @@ type period struct {
 	// parallel is set once it has made two at once: then it has several workers, and may have taken
 	// a key while one of them worked for another object.
 	parallel bool
+	// shared is set once it has made two of the same object at once: then several controllers work for the same objects.
+	shared bool
+}
+
+// answeredWrite is a write of an object, and when it was answered.
+type answeredWrite struct {
+	object   observe.Object
+	answered time.Time
 }
 
 // idlePeriod is the last time that a client has made no write for more than maxWork; from is zero before the first write.
@@ -84,7 +90,12 @@ func (cl *client) noteBusy(w *write) {
 		cl.busy.from = w.began
 	}
 	cl.busy.parallel = before.parallel || w.began.Before(before.to)
-	w.busy.parallel = cl.busy.parallel
+	cl.busy.shared = before.shared || slices.ContainsFunc(cl.wrote[:], func(o answeredWrite) bool {
+		return o.answered.After(w.began) && o.object.Same(w.object)
+	})
+	cl.wrote[cl.nextWrote%len(cl.wrote)] = answeredWrite{w.object, w.answered}
+	cl.nextWrote++
+	w.busy.parallel, w.busy.shared = cl.busy.parallel, cl.busy.shared
 	if w.answered.After(before.to) {
 		cl.busy.to = w.answered
 	}
@@ -236,39 +247,6 @@ func (w *write) wakingEvent(since time.Time) (waking *event, isKnown bool) {
 // isInNamespaceOf reports whether an event is of an object in the namespace of the written one, or of that itself.
 func (w *write) isInNamespaceOf(e *event) bool {
 	return e.namespace == w.object.Namespace || w.isNamespace(e)
-}
-
-// findSubject finds the event with which the client has received what it has itself created and works for since: the
-// written object, or the one for which it creates that, which has no owner yet and has a name that includes its name.
-func (w *write) findSubject() *event {
-	i := slices.IndexFunc(w.events, func(e *event) bool {
-		is := e.isOf(w.object) || !w.existed && len(w.owners) == 0 && e.isNamedIn(&w.names) && includesName(w.object.Name, e.name)
-		return is && e.change == observe.Added && w.versions.made(e) && len(e.lastRun(w).targets) > 0
-	})
-	if i < 0 {
-		return nil
-	}
-	return w.events[i]
-}
-
-// includesName reports whether a name consists of another one and more.
-func includesName(name, part string) bool {
-	return name != part && strings.Contains("-"+name+"-", "-"+part+"-")
-}
-
-// narrowToSubject leaves out what the client had received before the object for which it works, and is only named: many
-// objects may name it. What is created for an object is taken to be its own.
-func (w *write) narrowToSubject() {
-	subject := w.findSubject()
-	if subject == nil {
-		return
-	}
-	if !subject.isOf(w.object) {
-		w.owners = append(slices.Clip(w.owners), recording.OwnerReference{UID: subject.uid})
-	}
-	isBefore := func(e *event) bool { return e.at.Before(subject.at) && !e.isRelatedTo(w.object, w.owners) }
-	w.events = slices.DeleteFunc(w.events, isBefore)
-	w.runs = slices.DeleteFunc(w.runs, func(r startedRun) bool { return !r.cause.isUnknown() && isBefore(r.cause) })
 }
 
 // candidates returns, of some events, those of the objects that are related to the written one.

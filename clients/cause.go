@@ -44,13 +44,15 @@ func (cl *client) likelyCause(r *request, answer recording.ResponseSummary) (seq
 	}
 	w.baseEvent = w.findBase()
 	w.leaveOutUnknown()
-	w.leaveOutSiblings()
-	w.narrowToSubject()
 	w.related = w.findRelated()
 	c := w.candidates(w.related, w.isRelatedTo)
 	cause, woken := w.retried(), false
 	if cause == nil {
-		cause, woken = w.choose(c)
+		if w.busy.shared {
+			cause, woken = w.chooseShared(), true
+		} else {
+			cause, woken = w.choose(c)
+		}
 	}
 	if cause == nil || w.mayFollowFromLost(cause) {
 		cause = &event{sentEvent: &sentEvent{}, eventSource: &eventSource{}}
@@ -265,7 +267,7 @@ func newWrite(r *request, answer recording.ResponseSummary) *write {
 	}
 	w.names.namespace = w.object.Namespace
 	sent := r.sentObject()
-	if c.Verb == "update" {
+	if c.Verb == "update" || c.Verb == "patch" {
 		w.base = sent.Metadata.ResourceVersion
 	}
 	if w.dryRun = r.isDryRun(); !w.dryRun && !c.Failed() {
@@ -286,28 +288,6 @@ func newWrite(r *request, answer recording.ResponseSummary) *write {
 // owned by it or by one of its owners, or is named in the answer, as its owner may be, or has no owner and names the written one.
 func (w *write) isRelatedTo(e *event) bool {
 	return e.isRelatedTo(w.object, w.owners) || e.isNamedIn(&w.names) || e.isOwnedByNamed(&w.names) || e.isNaming(&w.mentioned)
-}
-
-// leaveOutSiblings leaves out the events of siblings if the program has several workers: each works for one of them.
-func (w *write) leaveOutSiblings() {
-	if !w.busy.parallel || len(w.owners) == 0 {
-		return
-	}
-	w.events = slices.DeleteFunc(w.events, w.isSibling)
-	w.runs = slices.DeleteFunc(w.runs, func(r startedRun) bool { return w.isSibling(r.cause) })
-}
-
-// isSibling reports whether an event is of another object of the same kind that has the same owner, or of another one of the
-// kind of an owner.
-func (w *write) isSibling(e *event) bool {
-	if e.isOf(w.object) || isOwner(w.owners, e.uid) {
-		return false
-	}
-	o := e.object()
-	isSameKind := o.Resource == w.object.Resource && o.Group == w.object.Group
-	return slices.ContainsFunc(w.owners, func(r recording.OwnerReference) bool {
-		return isSameKind && e.isOwnedBy(r.UID) || r.Kind != "" && r.Kind == o.Kind
-	})
 }
 
 // findRelated returns the recent events of related objects.

@@ -186,6 +186,7 @@ func TestCausesOfScriptedPrograms(t *testing.T) {
 		"an unrelated object first":         {playUnrelatedFirst, tally{right: 1, unknown: 2}},
 		"a Node for a NodeClaim":            {playNodeForClaim, tally{right: 11}},
 		"one of many NodeClaims":            {playSiblings, tally{right: 7}},
+		"a drain":                           {playDrain, tally{right: 10}},
 		"a watch that ends before":          {playWatchUntil, tally{right: 1}},
 		"a watch that ends long before":     {playWatchLongBefore, tally{right: 1}},
 		"a watch of a process before":       {playWatchOfProcessBefore, tally{right: 1}},
@@ -304,7 +305,7 @@ func (s *script) together(writes ...func()) {
 	all.Wait()
 }
 
-// A program with several workers creates NodeClaims, and a Node for each: its owner is not known yet. All of them name
+// A program with several controllers creates NodeClaims, and a Node for each: its owner is not known yet. All of them name
 // the class.
 func playNodeForClaim(s *script) {
 	sendClass, sendPool, sendClaim := s.watch(classes+"?watch=1"), s.watch(pools+"?watch=1"), s.watch(claims+"?watch=1")
@@ -316,13 +317,13 @@ func playNodeForClaim(s *script) {
 		func() {
 			s.write("Class default added 2", "PATCH", classes+"/default/status", clusterScoped("Class", "default", 4))
 		},
-		func() { s.write("*", "PUT", pools+"/default/status", clusterScoped("Pool", "default", 5)) },
+		func() { s.write("*", "PUT", classes+"/default", clusterScoped("Class", "default", 5)) },
 	)
 	names := []string{"default-a1b2", "default-c3d4", "default-e5f6"}
 	claim := func(i, version int) string { return clusterScoped("Claim", names[i], version, "Pooldefault") }
 	ms(3000)
 	for i := range names { // for a Pod
-		s.write("*", "POST", claims, claim(i, 10+i))
+		s.write("", "POST", claims, claim(i, 10+i))
 		sendClaim("ADDED", claim(i, 10+i))
 	}
 	ms(3)
@@ -330,7 +331,7 @@ func playNodeForClaim(s *script) {
 		s.write("Claim "+name+" *", "PATCH", claims+"/"+name, claim(i, 20+i))
 		sendClaim("MODIFIED", claim(i, 20+i))
 	}
-	ms(200)
+	ms(40)
 	for i, name := range names {
 		s.write("Claim "+name+" *", "POST", nodes, clusterScopedNaming(name, "Node", "kwok-"+name+"-big", 30+i))
 		ms(20)
@@ -343,7 +344,7 @@ func clusterScopedNaming(name, kind, object string, version int, owners ...strin
 	return strings.Replace(o, `"metadata":{`, fmt.Sprintf(`"metadata":{"labels":{"hostname":%q},`, name), 1)
 }
 
-// A program with several workers writes NodeClaims of the same NodePool, one for what has happened to that, others by timers.
+// A program with several controllers writes NodeClaims of the same NodePool, one for what has happened to that, others by timers.
 func playSiblings(s *script) {
 	sendClaim := s.watch(claims + "?watch=1")
 	claim := func(name string, version int) string { return clusterScoped("Claim", name, version, "Pooldefault") }
@@ -353,13 +354,13 @@ func playSiblings(s *script) {
 	ms(3)
 	s.together(
 		func() { s.write("Claim default-0 added 2", "PATCH", claims+"/default-0", claim("default-0", 10)) },
-		func() { s.write("Claim default-1 added 3", "PUT", claims+"/default-1", claim("default-1", 11)) },
+		func() { s.write("Claim default-0 added 2", "PUT", claims+"/default-0/status", claim("default-0", 11)) },
 	)
 	ms(20_000)
 	sendClaim("MODIFIED", claim("default-0", 20))
 	ms(3)
 	s.write("Claim default-0 updated 20", "PATCH", claims+"/default-0", claim("default-0", 21))
-	s.write("Claim default-2 *", "PATCH", claims+"/default-2", claim("default-2", 22))
+	s.write("", "PATCH", claims+"/default-2", claim("default-2", 22))
 	ms(50_000)
 	sendClaim("MODIFIED", claim("default-0", 30))
 	ms(3)
@@ -367,6 +368,54 @@ func playSiblings(s *script) {
 	s.write("", "DELETE", claims+"/default-1", claim("default-1", 32))
 	ownedNode := strings.Replace(clusterScopedNaming("Pooldefault", "Node", "one", 40, "Claimdefault-1"), `{"uid"`, `{"kind":"Claim","name":"default-1","uid"`, 1)
 	s.write("", "DELETE", nodes+"/one", strings.Replace(ownedNode, "Pooldefault", "default-0", 1))
+}
+
+// Several controllers of a program drain a Node after a timer: each works for what another one has marked as deleted. An old
+// event of the Pod that is evicted is not the cause, nor is one of two objects that have changed at once known to be it.
+func playDrain(s *script) {
+	sendClaim, sendNode, sendPod := s.watch(claims+"?watch=1"), s.watch(nodes+"?watch=1"), s.watch(pods+"?watch=1")
+	claim := func(version int) string { return clusterScoped("Claim", "c1", version, "Pooldefault") }
+	node := func(version int) string { return clusterScopedNaming("c1", "Node", "n1", version, "Claimc1") }
+	marked := func(object string) string {
+		return strings.Replace(object, `"metadata":{`, `"metadata":{"deletionTimestamp":"2026-01-01T00:00:00Z",`, 1)
+	}
+	pod := func(version int) string { return object("Pod", "p1", "p1", fmt.Sprint(version)) }
+	sendClaim("ADDED", claim(2))
+	ms(3)
+	s.together(
+		func() { s.write("Claim c1 added 2", "PATCH", claims+"/c1", claim(3)) },
+		func() { s.write("Claim c1 added 2", "PATCH", claims+"/c1/status", claim(4)) },
+	)
+	sendClaim("MODIFIED", claim(4))
+	sendNode("ADDED", node(5))
+	ms(8000)
+	sendPod("MODIFIED", pod(6))
+	ms(8000)
+	s.write("", "PATCH", nodes+"/n1", node(7))
+	sendNode("MODIFIED", node(7))
+	ms(5)
+	s.write("", "PATCH", claims+"/c1/status", claim(8))
+	sendClaim("MODIFIED", claim(8))
+	ms(5)
+	s.write("", "DELETE", claims+"/c1", marked(claim(9)))
+	sendClaim("MODIFIED", marked(claim(9)))
+	ms(10)
+	s.write("Claim c1 updated 9", "DELETE", nodes+"/n1", marked(node(10)))
+	sendNode("MODIFIED", marked(node(10)))
+	ms(10)
+	s.write("Node n1 updated 10", "PATCH", nodes+"/n1", marked(node(11)))
+	ms(10)
+	s.write("", "POST", pods+"/p1/eviction", `{"kind":"Status","status":"Success"}`)
+	ms(200)
+	sendPod("DELETED", pod(12))
+	ms(200)
+	s.fail("", "POST", pods+"/p1/eviction", http.StatusNotFound, `{"kind":"Status","status":"Failure","reason":"NotFound","code":404}`)
+	ms(3000)
+	sendClaim("MODIFIED", marked(claim(12)))
+	ms(2)
+	sendNode("MODIFIED", marked(node(13)))
+	ms(20)
+	s.write("", "PATCH", claims+"/c1/status", marked(claim(14)))
 }
 
 // A program watches until a condition is true, ends the watch, and writes.

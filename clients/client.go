@@ -64,6 +64,8 @@ type client struct {
 	idle       idlePeriod
 	runs       [keptRuns]startedRun // in a ring
 	nextRun    int
+	wrote      [keptRuns]answeredWrite // the last writes, in a ring
+	nextWrote  int
 	lists      []list // the last ones, in a ring
 	listed     int
 	failed     map[string]failedWrite // by target

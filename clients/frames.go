@@ -35,6 +35,7 @@ type sentEvent struct {
 	owners    []sentOwner
 	names     recording.Mentions // in the object
 	mentioned objectMentions     // how others name it
+	deleting  bool               // the object is marked as deleted
 	takenBy   string             // the holder that has taken over the Lease with this version
 }
 
@@ -131,7 +132,7 @@ func newSentEvent(e recording.WatchEvent, frame []byte) *sentEvent {
 	m := &e.Object.Metadata
 	s := &sentEvent{
 		change: changes[e.Type], initialEventsEnd: e.Object.InitialEventsEnd,
-		kind: shared(e.Object.ObjectKind()), namespace: shared(m.Namespace),
+		kind: shared(e.Object.ObjectKind()), namespace: shared(m.Namespace), deleting: m.Deleting,
 	}
 	if s.change == "" {
 		return s

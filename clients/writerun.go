@@ -17,6 +17,7 @@ type writeRun struct {
 	by       string           // the name of the client: one that is forgotten is not kept for its runs
 	taken    time.Time        // when the key was taken from its queue
 	began    time.Time        // the first write
+	last     time.Time        // when the last write began
 	answered time.Time        // the last write
 	failed   bool             // the last write
 	retry    string           // what the last write was to change, if it had a conflict
@@ -25,6 +26,7 @@ type writeRun struct {
 	made     string           // the version that the last write has made
 	targets  []string         // at most maxTargets
 	wrote    []objectMentions // how the objects of these are named
+	names    namespacedNames  // in what the last write has written
 }
 
 const maxTargets = 64
@@ -160,7 +162,9 @@ func (e *event) noteWrite(w *write, c *candidates, woken bool) (begins bool) {
 		if w.conflict {
 			r.retry = w.target
 		}
+		r.last = later(r.last, w.began)
 		r.answered, r.failed, r.made = later(r.answered, w.answered), w.failed, w.made
+		r.names = w.names
 		r.targets, r.wrote = append(r.targets, w.target), append(r.wrote, w.mentioned)
 		e.setRun(r)
 	}

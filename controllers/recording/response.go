@@ -38,6 +38,8 @@ type ResponseSummary struct {
 		UID             string           `json:"uid"`
 		ResourceVersion string           `json:"resourceVersion"`
 		OwnerReferences []OwnerReference `json:"ownerReferences"`
+		// Deleting is set by watch events only.
+		Deleting bool `json:"-"`
 	} `json:"metadata"`
 	Message string `json:"message"`
 	Reason  string `json:"reason"`
@@ -332,6 +334,8 @@ func (s *ResponseSummary) parseMetadata(data []byte) {
 			s.Metadata.UID = string(v)
 		case 6:
 			s.Metadata.ResourceVersion = string(v)
+		case 9:
+			s.Metadata.Deleting = true
 		case 12:
 			s.InitialEventsEnd = s.InitialEventsEnd || bytes.Contains(v, []byte(initialEventsEnd))
 		case 13:

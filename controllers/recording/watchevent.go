@@ -140,6 +140,8 @@ func (s *ResponseSummary) readMetadata(data []byte) {
 			m.UID = stringAt(value)
 		case "resourceVersion":
 			m.ResourceVersion = stringAt(value)
+		case "deletionTimestamp":
+			m.Deleting = true
 		case "ownerReferences":
 			elements(value, func(owner []byte) { m.OwnerReferences = append(m.OwnerReferences, readOwner(owner)) })
 		}

@@ -31,13 +31,15 @@ func encodeWatchEvent(t *testing.T, typ string, object []byte, media string) []b
 func TestWatchEventsAreParsed(t *testing.T) {
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{
 		Namespace: "ns", Name: "web-1", UID: "u", ResourceVersion: "9",
-		Labels:          map[string]string{"a": strings.Repeat("{[\"", 1000), "name": "not this"},
-		Annotations:     map[string]string{"metadata": `\" "name":"nor this"`},
-		OwnerReferences: []metav1.OwnerReference{{Kind: "ReplicaSet", Name: "web", UID: "o1"}, {Kind: "Site", Name: "shop", UID: "o2"}},
+		Labels:            map[string]string{"a": strings.Repeat("{[\"", 1000), "name": "not this"},
+		Annotations:       map[string]string{"metadata": `\" "name":"nor this"`},
+		DeletionTimestamp: new(metav1.Now()),
+		OwnerReferences:   []metav1.OwnerReference{{Kind: "ReplicaSet", Name: "web", UID: "o1"}, {Kind: "Site", Name: "shop", UID: "o2"}},
 	}, Spec: corev1.PodSpec{NodeName: "n"}}
 	want := ResponseSummary{Kind: "Pod"}
 	want.Metadata.Name, want.Metadata.Namespace, want.Metadata.UID, want.Metadata.ResourceVersion = "web-1", "ns", "u", "9"
 	want.Metadata.OwnerReferences = []OwnerReference{{"ReplicaSet", "web", "o1"}, {"Site", "shop", "o2"}}
+	want.Metadata.Deleting = true
 	end := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{ResourceVersion: "12", Annotations: map[string]string{metav1.InitialEventsAnnotationKey: "true"}}}
 	for _, media := range []string{runtime.ContentTypeJSON, runtime.ContentTypeProtobuf} {
 		parse := WatchEventParser(media + ";stream=watch")

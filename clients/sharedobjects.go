@@ -1,0 +1,81 @@
+package clients
+
+import (
+	"slices"
+
+	"github.com/ctrlplane/ctrlplane/observe"
+)
+
+// chooseShared returns the likeliest cause of a write of a program with several controllers for the same objects; nil if none
+// is likely. Each has workers and timers of its own, so that an event does not wait: one that came long before is not the
+// cause. If several objects have changed at about the same time, it is not known for which of them the write is.
+func (w *write) chooseShared() *event {
+	near := w.nearEvents()
+	run, found := w.runBefore()
+	if e := w.lastHandover(near); e != nil && (!found || !e.at.Before(run.cause.lastRun(w).last)) {
+		return e
+	}
+	if found {
+		return run.cause
+	}
+	return onlyObject(near)
+}
+
+// nearEvents returns the events just before the write that are near, in order.
+func (w *write) nearEvents() (list []*event) {
+	for _, e := range w.events {
+		if w.began.Sub(e.at) <= maxPause && w.isNear(e) {
+			list = append(list, e)
+		}
+	}
+	slices.SortStableFunc(list, func(a, b *event) int { return a.at.Compare(b.at) })
+	return list
+}
+
+// isNear reports whether an event is of the written object, its owner, or what it owns, or if it has no owner, of what it names
+// or is named by: many objects may name the same class or pool, or have the same owner.
+func (w *write) isNear(e *event) bool {
+	return e.isOf(w.object) || isOwner(w.owners, e.uid) || e.isOwnedBy(w.object.UID) ||
+		len(w.owners) == 0 && (e.isNamedIn(&w.names) || e.isNaming(&w.mentioned))
+}
+
+// runBefore returns the last run of writes that the write may continue: that wrote an object which it names, or one that names
+// the written one.
+func (w *write) runBefore() (run startedRun, found bool) {
+	for _, r := range slices.Backward(w.runs) {
+		last := r.cause.lastRun(w)
+		if w.mayContinue(r, last, maxPause) && (last.hasWrittenOneOf(&w.names) || w.mentioned.isIn(&last.names)) {
+			return r, true
+		}
+	}
+	return startedRun{}, false
+}
+
+// lastHandover returns the last event with which one controller hands over to another, even if the program has made it: the
+// written object was created, or it or a near one was deleted, or marked as deleted.
+func (w *write) lastHandover(recent []*event) *event {
+	for _, e := range slices.Backward(recent) {
+		if e.change == observe.Added && e.isOf(w.object) || e.change == observe.Deleted || e.deleting && w.isFirstMark(e) {
+			return e
+		}
+	}
+	return nil
+}
+
+// isFirstMark reports whether no event before has shown that the object is marked as deleted.
+func (w *write) isFirstMark(e *event) bool {
+	return !slices.ContainsFunc(w.events, func(other *event) bool { return other.deleting && other.uid == e.uid && other.at.Before(e.at) })
+}
+
+// onlyObject returns the last of some events, in order, unless another object has changed at about the same time.
+func onlyObject(events []*event) *event {
+	if len(events) == 0 {
+		return nil
+	}
+	last := events[len(events)-1]
+	isOther := func(e *event) bool { return last.at.Sub(e.at) <= usualPause && !e.isOf(last.object()) }
+	if slices.ContainsFunc(events, isOther) {
+		return nil
+	}
+	return last
+}
