@@ -37,7 +37,7 @@
 //     Likely if only one of them applies.
 //   - ByRetry: an earlier sync requeued the key. Exact if the queue's timer added it
 //     when that sync said, no other node delayed a key that may be the same, and both
-//     logs name the key.
+//     logs name the key. Likely if the timer was late.
 //   - BySync: another sync of the controller added the key, as the garbage collector's
 //     queues feed each other. Exact if the queue reports it, Likely if only the time
 //     matches.

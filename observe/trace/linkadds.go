@@ -36,6 +36,7 @@ type addIndex struct {
 	soleAdd  map[*Node]uint64      // the add of a sync with several candidates, if only one is left
 	delayed  map[queueName][]delayedKey
 	dueKeys  map[*Node][]*delayedKey // that may have been due when the key of a sync was added
+	lateKeys map[*Node][]*delayedKey // of the key of the sync, if the timer was late
 	byID     map[uint64]*Node        // syncs
 }
 
@@ -52,29 +53,34 @@ func (g *graph) linkAdds() {
 	a.resolveByElimination()
 	a.matchTimers()
 	for _, s := range g.syncs {
-		if s.Open {
-			continue
+		switch {
+		case s.Open:
+		case s.record.Add == 0:
+			a.linkByTime(s)
+		default:
+			a.linkByQueue(s)
 		}
-		if a.linkByQueue(s) || s.isHandedOver() { // the latter is left to linkMerged
-			continue
-		}
-		if e, certainty := a.addingEvent(s); e != nil {
-			s.setCause(e, certainty, ByAdd)
-		} else if p := a.retriedSync(s); p != nil {
-			s.setCause(p, Likely, ByRetry)
-		} else if e := a.eventByPosition(s); e != nil {
-			s.setCause(e, Likely, ByAdd)
-		} else if p := a.addingSync(s); p != nil {
-			s.setCause(p, Likely, BySync)
-		} else if e := a.delayingEvent(s); e != nil {
-			s.setCause(e, Likely, ByDelay)
-		}
+	}
+}
+
+// linkByTime links a sync of which the queue does not report the add.
+func (a *addIndex) linkByTime(s *Node) {
+	if e, certainty := a.addingEvent(s); e != nil {
+		s.setCause(e, certainty, ByAdd)
+	} else if p := a.retriedSync(s); p != nil {
+		s.setCause(p, Likely, ByRetry)
+	} else if e := a.eventByPosition(s); e != nil {
+		s.setCause(e, Likely, ByAdd)
+	} else if p := a.addingSync(s); p != nil {
+		s.setCause(p, Likely, BySync)
+	} else if e := a.delayingEvent(s); e != nil {
+		s.setCause(e, Likely, ByDelay)
 	}
 }
 
 func (g *graph) indexAdds() *addIndex {
 	a := &addIndex{
-		byAdd: map[addID][]*Node{}, followed: map[addID][]time.Time{}, soleAdd: map[*Node]uint64{}, delayed: map[queueName][]delayedKey{}, dueKeys: map[*Node][]*delayedKey{}, byID: g.byID,
+		byAdd: map[addID][]*Node{}, followed: map[addID][]time.Time{}, soleAdd: map[*Node]uint64{}, delayed: map[queueName][]delayedKey{}, dueKeys: map[*Node][]*delayedKey{}, lateKeys: map[*Node][]*delayedKey{}, byID: g.byID,
 		events: map[queueName][]*Node{}, maxHandlerTime: map[queueName]time.Duration{}, syncs: map[string][]*Node{}, byAddTime: map[queueName][]*Node{},
 		keys: map[queueKey][]*Node{}, eventsWithoutAdds: map[objectKey][]*Node{}, bySeq: g.bySeq,
 	}
