@@ -79,6 +79,9 @@ func TestLinksAddsReportedByQueues(t *testing.T) {
 		{"another sync added it", []observe.Record{syncedRecord(8, observe.Synced{ID: 8}), syncedRecord(10, observe.Synced{ID: 9, Add: 5, CauseSync: 8, Sure: true})}, "s8", BySync, Exact},
 		{"unknown add", []observe.Record{syncedRecord(10, observe.Synced{ID: 9, Add: 5, Sure: true})}, "", "", ""},
 
+		{"more keys wait than the queue keeps adds of, and an event's handler ran", []observe.Record{deliveredRecord(6, "a", 5), deliveredRecord(7, "b", 600), syncedRecord(10, observe.Synced{ID: 9, Key: "default/b"})}, "r7", ByAdd, Likely},
+		{"more keys wait than the queue keeps adds of, and none was added then", []observe.Record{deliveredRecord(6, "a", 5), retry(2, "default/a", 4), syncedRecord(10, observe.Synced{ID: 9, Key: "default/a"})}, "s72", ByRetry, Likely},
+		{"a client reports the event only", []observe.Record{deliveredRecord(1, "a"), deliveredRecord(7, "b", 6), syncedRecord(10, observe.Synced{ID: 9, Key: "default/x", Cause: 1})}, "r1", ByAdd, Likely},
 		{"a retry", []observe.Record{retry(1, "default/a", 6.99), retry(2, "default/b", 7), syncedRecord(10, observe.Synced{ID: 9, Key: "default/a", Add: 5, Timed: true, Sure: true})}, "s71", ByRetry, Exact},
 		{"retries that are due at once, with likely keys", []observe.Record{likely(1, "default/b", 6.98), likely(2, "default/a", 6.99), likely(10, "default/a", 0)}, "s72", ByRetry, Likely},
 		{"events that delayed keys until the same time, with a likely key", []observe.Record{putOff, putOffOther, likely(10, "default/b", 0)}, "r2", ByDelay, Likely},
