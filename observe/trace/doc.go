@@ -28,26 +28,21 @@
 //     answer does not contain the version that it makes: the removal of the last
 //     finalizer, a graceful delete, a delete of a collection, a binding. Likely.
 //   - ByAdd: the time that a key was queued identifies the add that a sync follows, if
-//     only one matches, and the event names its adds. Exact. Older records lack the
-//     adds and are judged by time: the queue names an event by position, and the time
-//     of the add lies within the run of that event's handler and of no other that
-//     added to the queue. Exact if both agree. Positions shift if a key is added while
-//     it is worked on, so the time alone is also exact if the sync's log names the
-//     event's object as its key and the handler added as many keys as syncs match.
-//     Likely if only one of them applies.
+//     only one matches, and the event names its adds. Exact. If several match, the one of
+//     the most closely related object. Likely. A queue with some hundred keys does not know
+//     the add: then it is an event whose handler ran at that time. Likely.
 //   - ByRetry: an earlier sync requeued the key. Exact if the queue's timer added it
 //     when that sync said, no other node delayed a key that may be the same, and both
-//     logs name the key.
+//     logs name the key. Likely if the timer was late.
 //   - BySync: another sync of the controller added the key, as the garbage collector's
-//     queues feed each other. Exact if the queue reports it, Likely if only the time
-//     matches.
+//     queues feed each other, as the queue reports. Exact.
 //   - ByDelay: an event's handler added the key with a delay. Exact as for ByRetry, if
-//     the key is that of the event's object. Without records of delays: the controller
+//     the key is that of the event's object. If the delay is not known: the controller
 //     received an event of the object. Likely. The node controllers mark, taint and evict by
 //     timers of their own, outside of any sync: the last event of the node for which they do so. Likely.
 //   - ByMerge: a timer, or the controller's own write, has queued the key, and meanwhile
 //     the controller received an event of the key's object or of one that is named after
-//     it. Or the key was added from a queue without a name, right after such an event. Likely.
+//     it and whose kind leads to keys. Or the key was added from a queue without a name, right after such an event. Likely.
 //   - ByReplaced: other news has queued the key of a ReplicaSet or ReplicationController, and the sync has created a Pod
 //     while another one was deleted and not replaced so far. Likely.
 //   - ByWatch: a client outside of the process, or another one of its program over the same connection, had received the

@@ -3,6 +3,7 @@ package trace
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/ctrlplane/ctrlplane/internal/words"
@@ -18,8 +19,8 @@ type line struct {
 const minFolded = 3
 
 // foldRepeated folds attempts that failed in the same way one after the other, as those of a
-// controller that has no permission or no quota, and writes like the one before that a client made for one event:
-// the first and the last are drawn.
+// controller that has no permission or no quota, syncs that only requeued their key again, as those of a Pod that fits no
+// node, and writes like the one before that a client made for one event: the first and the last are drawn.
 func foldRepeated(items []item, all bool) (list []line) {
 	for i := 0; i < len(items); {
 		end := i + 1
@@ -43,7 +44,16 @@ func (it item) repeated() string {
 	if n := it.node; n.Kind == Call && it.top != n && n.client && !n.failed() && len(n.Children) == 0 && n.Deeper == 0 {
 		return n.sameLine()
 	}
+	if n := it.node; n.Kind == Sync && it.top == n && n.onlyRequeues() {
+		return n.sameLine() + "\n" + strings.Join(n.LogLines, "\n")
+	}
 	return it.failure()
+}
+
+// onlyRequeues reports whether a sync of a requeued key has done nothing but requeue it again.
+func (n *Node) onlyRequeues() bool {
+	return n.isRetry() && n.Retried && !n.failed() && n.Deeper == 0 &&
+		!slices.ContainsFunc(n.Children, func(c *Node) bool { return !c.isRetry() })
 }
 
 // failure says what has failed and how, except for names and texts that differ at each
@@ -110,7 +120,11 @@ func (n *Node) sameError() string {
 // writeFolded writes the line that stands for folded ones.
 func (p *painter) writeFolded(l line, lead, rest string) {
 	what := words.Count(l.folded, "more attempt") + " failed in the same way"
-	if !l.node.Failed {
+	switch {
+	case l.node.Failed:
+	case l.node.Kind == Sync:
+		what = words.Count(l.folded, "more sync") + " like this"
+	default:
 		what = words.Count(l.folded, "more write") + " like this"
 	}
 	p.writeLine(l.after(), lead, rest, p.faint(p.ellipsis()+" "+what+": --all shows them"))

@@ -98,12 +98,12 @@ func TestWhy(t *testing.T) {
 		about          observe.Object
 		what           What
 	}{
-		{"created", "rollout", pod("web-5fc9f4bf66-jlwws"), ""},
+		{"created", "rollout", pod("web-7fdb866fbd-wxbkz"), ""},
 		{"changed", "rollout", deployment("web"), Changed},
 		{"older", "scale", deployment("web"), ""},
-		{"deleted", "cascade", pod("web-5fc9f4bf66-fbwcc"), Deleted},
+		{"deleted", "cascade", pod("web-7fdb866fbd-7bk4m"), Deleted},
 		{"namespace", "namespace", observe.Object{Resource: "namespaces", Kind: "Namespace", Name: "gone"}, Deleted},
-		{"node", "node", observe.Object{Resource: "pods", Kind: "Pod", Namespace: "default", Name: "homeless-68f8547684-x4fck"}, ""},
+		{"node", "node", observe.Object{Resource: "pods", Kind: "Pod", Namespace: "default", Name: "homeless-58b6b6fd6f-jtng6"}, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			chain, err := Why(loadJournal(t, c.scenario), c.about, Options{What: c.what})

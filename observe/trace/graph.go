@@ -117,7 +117,7 @@ func (g *graph) completeKinds() {
 	}
 }
 
-// callStart returns when a call began. Older records lack the time.
+// callStart returns when a call began. A record may lack the time.
 func callStart(r *observe.Record, c *observe.Called) time.Time {
 	if c.Began.IsZero() {
 		return r.Time.Add(-c.Took)

@@ -41,7 +41,7 @@ func TestInjectedConflict(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if text := writeString(t, chain, Text, Style{}); !strings.Contains(text, "failed to update Deployment busy status: 409: fault injected by ctrlplane. It tried because ") {
+	if text := writeString(t, chain, Text, Style{}); !strings.Contains(text, "failed to update Deployment busy status: 409: fault injected by ctrlplane. It likely tried because ") {
 		t.Errorf("why says:\n%s", text)
 	}
 }

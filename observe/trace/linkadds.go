@@ -9,13 +9,9 @@ import (
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
-const (
-	// clockGap is how late the time of an add may seem when it is computed from the
-	// times of a sync: the clocks are read one after the other.
-	clockGap = 50 * time.Microsecond
-	// maxAddDelay is the same if a thread was preempted in between.
-	maxAddDelay = 5 * time.Millisecond
-)
+// clockGap is how late the time of an add may seem when it is computed from the
+// times of a sync: the clocks are read one after the other.
+const clockGap = 50 * time.Microsecond
 
 // queueName identifies a queue of a controller.
 type queueName struct{ controller, queue string }
@@ -24,7 +20,6 @@ type queueName struct{ controller, queue string }
 type addIndex struct {
 	events            map[queueName][]*Node // whose handlers added keys, by end
 	maxHandlerTime    map[queueName]time.Duration
-	syncs             map[string][]*Node    // by controller
 	byAddTime         map[queueName][]*Node // by the time of their adds
 	keys              map[queueKey][]*Node
 	eventsWithoutAdds map[objectKey][]*Node // events whose handlers added no key without a delay
@@ -36,6 +31,7 @@ type addIndex struct {
 	soleAdd  map[*Node]uint64      // the add of a sync with several candidates, if only one is left
 	delayed  map[queueName][]delayedKey
 	dueKeys  map[*Node][]*delayedKey // that may have been due when the key of a sync was added
+	lateKeys map[*Node][]*delayedKey // of the key of the sync, if the timer was late
 	byID     map[uint64]*Node        // syncs
 }
 
@@ -52,30 +48,32 @@ func (g *graph) linkAdds() {
 	a.resolveByElimination()
 	a.matchTimers()
 	for _, s := range g.syncs {
-		if s.Open {
-			continue
+		switch {
+		case s.Open:
+		case s.record.Add == 0:
+			a.linkByTime(s)
+		default:
+			a.linkByQueue(s)
 		}
-		if a.linkByQueue(s) || s.isHandedOver() { // the latter is left to linkMerged
-			continue
-		}
-		if e, certainty := a.addingEvent(s); e != nil {
-			s.setCause(e, certainty, ByAdd)
-		} else if p := a.retriedSync(s); p != nil {
-			s.setCause(p, Likely, ByRetry)
-		} else if e := a.eventByPosition(s); e != nil {
-			s.setCause(e, Likely, ByAdd)
-		} else if p := a.addingSync(s); p != nil {
-			s.setCause(p, Likely, BySync)
-		} else if e := a.delayingEvent(s); e != nil {
-			s.setCause(e, Likely, ByDelay)
-		}
+	}
+}
+
+// linkByTime links a sync of which the queue does not report the add: it keeps those of some hundred keys, and what a
+// client reports may lack it.
+func (a *addIndex) linkByTime(s *Node) {
+	if e := a.addingEvent(s); e != nil {
+		s.setCause(e, Likely, ByAdd)
+	} else if p := a.retriedSync(s); p != nil {
+		s.setCause(p, Likely, ByRetry)
+	} else if e := a.delayingEvent(s); e != nil {
+		s.setCause(e, Likely, ByDelay)
 	}
 }
 
 func (g *graph) indexAdds() *addIndex {
 	a := &addIndex{
-		byAdd: map[addID][]*Node{}, followed: map[addID][]time.Time{}, soleAdd: map[*Node]uint64{}, delayed: map[queueName][]delayedKey{}, dueKeys: map[*Node][]*delayedKey{}, byID: g.byID,
-		events: map[queueName][]*Node{}, maxHandlerTime: map[queueName]time.Duration{}, syncs: map[string][]*Node{}, byAddTime: map[queueName][]*Node{},
+		byAdd: map[addID][]*Node{}, followed: map[addID][]time.Time{}, soleAdd: map[*Node]uint64{}, delayed: map[queueName][]delayedKey{}, dueKeys: map[*Node][]*delayedKey{}, lateKeys: map[*Node][]*delayedKey{}, byID: g.byID,
+		events: map[queueName][]*Node{}, maxHandlerTime: map[queueName]time.Duration{}, byAddTime: map[queueName][]*Node{},
 		keys: map[queueKey][]*Node{}, eventsWithoutAdds: map[objectKey][]*Node{}, bySeq: g.bySeq,
 	}
 	for _, e := range g.events {
@@ -100,7 +98,6 @@ func (g *graph) indexAdds() *addIndex {
 		if due := s.record.Due; !due.IsZero() {
 			a.delayed[queueName{s.Controller, s.Queue}] = append(a.delayed[queueName{s.Controller, s.Queue}], delayedKey{due, s})
 		}
-		a.syncs[s.Controller] = append(a.syncs[s.Controller], s)
 		name := queueName{s.Controller, s.Queue}
 		a.byAddTime[name] = append(a.byAddTime[name], s)
 		if s.Key != "" && s.KeyBasis != observe.BasisEvent {
@@ -138,34 +135,23 @@ func (a *addIndex) reportedEvent(s *Node) *Node {
 	return e
 }
 
-// addingEvent returns the event whose handler added the key of s.
-func (a *addIndex) addingEvent(s *Node) (*Node, Certainty) {
-	reported, running := a.reportedEvent(s), a.runningEvents(s)
-	switch len(running) {
-	case 0:
-		return nil, ""
-	case 1:
-		if e := running[0]; s.record.Add == 0 && (e == reported || s.isKeyOf(e) && a.addCountMatches(e, s)) {
-			return e, Exact
-		}
+// addingEvent returns the event whose handler most likely added the key of s: the one that a client reports, or of those
+// whose handler ran at that moment that of the object itself, if there is one. Otherwise it returns, of the events whose
+// handler was still running, the one that began last.
+func (a *addIndex) addingEvent(s *Node) *Node {
+	if reported := a.reportedEvent(s); reported != nil {
+		return reported
 	}
-	return mostLikelyEvent(s, reported, running), Likely
-}
-
-// mostLikelyEvent returns the event of the object itself, if there is one. Otherwise it
-// returns, of the events whose handler was still running, the one that the queue
-// reports or the one that began last.
-func mostLikelyEvent(s, reported *Node, running []*Node) *Node {
+	running := a.runningEvents(s)
 	if i := slices.IndexFunc(running, s.isKeyOf); i >= 0 {
 		return running[i]
 	}
 	over := func(e *Node) bool { return e.End().Before(s.addedAt()) }
-	if !slices.ContainsFunc(running, func(e *Node) bool { return !over(e) }) {
-		over = func(*Node) bool { return false }
+	if left := slices.DeleteFunc(slices.Clone(running), over); len(left) > 0 {
+		running = left
 	}
-	running = slices.DeleteFunc(slices.Clone(running), over)
-	if slices.Contains(running, reported) {
-		return reported
+	if len(running) == 0 {
+		return nil
 	}
 	return slices.MaxFunc(running, func(a, b *Node) int { return a.Time.Compare(b.Time) })
 }
@@ -173,31 +159,6 @@ func mostLikelyEvent(s, reported *Node, running []*Node) *Node {
 // isKeyOf reports whether the log of n names the object of e as its key.
 func (n *Node) isKeyOf(e *Node) bool {
 	return n.KeyBasis.Certain() && n.Key == e.Object.Key()
-}
-
-// addCountMatches reports whether the number of syncs that match e equals the number of
-// keys that its handler added to the queue of s. A key added while it is worked on is
-// queued behind later ones, so positions in the queue can mislead.
-func (a *addIndex) addCountMatches(e, s *Node) bool {
-	added := 0
-	for _, q := range e.queues {
-		if q == s.Queue {
-			added++
-		}
-	}
-	list := a.byAddTime[queueName{s.Controller, s.Queue}]
-	first := sort.Search(len(list), func(i int) bool { return !list[i].addedAt().Before(e.Time) })
-	end := sort.Search(len(list), func(i int) bool { return list[i].addedAt().After(e.End().Add(clockGap)) })
-	return added == end-first
-}
-
-// eventByPosition returns the event that s follows by its position in the queue, if the
-// times match except for a preempted thread.
-func (a *addIndex) eventByPosition(s *Node) *Node {
-	if reported := a.reportedEvent(s); reported != nil && isWithin(s.addedAt(), reported.Time, reported.End().Add(maxAddDelay)) {
-		return reported
-	}
-	return nil
 }
 
 // runningEvents returns the events whose handlers added to the queue and were running
@@ -232,21 +193,6 @@ func (a *addIndex) retriedSync(s *Node) *Node {
 // endedBy returns the nodes of a list sorted by end that had ended by a time.
 func endedBy(list []*Node, at time.Time) []*Node {
 	return list[:sort.Search(len(list), func(i int) bool { return list[i].End().After(at) })]
-}
-
-// addingSync returns the sync in flight when the key of s was added. Of several it
-// returns the one that began last: syncs add keys for others early.
-func (a *addIndex) addingSync(s *Node) *Node {
-	var last *Node
-	for _, p := range a.syncs[s.Controller] {
-		if p == s || !p.Time.Before(s.Time) || p.Queue == s.Queue && p.Key == s.Key || !isWithin(s.addedAt(), p.Time, p.End().Add(clockGap)) {
-			continue
-		}
-		if last == nil || p.Time.After(last.Time) {
-			last = p
-		}
-	}
-	return last
 }
 
 // delayingEvent returns the last event without adds of the object that s works on.

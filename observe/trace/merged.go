@@ -1,6 +1,7 @@
 package trace
 
 import (
+	"strconv"
 	"time"
 
 	"github.com/ctrlplane/ctrlplane/observe"
@@ -14,7 +15,8 @@ type waitingKey struct{ controller, key string }
 // about an object that is named after it, that the controller received while the key
 // was delayed or queued. The handler of such an event does not add the key, or adds it
 // with a delay that the queue ignores, or to a queue without a name, whose worker adds
-// the key: the EndpointSlice controller does that with Pods.
+// the key: the EndpointSlice controller does that with Pods. A Deployment's Pods are named
+// after it, too, but never lead to its key.
 func (g *graph) linkMerged() {
 	waiting := map[waitingKey][]*Node{}
 	for _, s := range g.syncs {
@@ -23,14 +25,15 @@ func (g *graph) linkMerged() {
 			waiting[k] = append(waiting[k], s)
 		}
 	}
-	last := map[*Node]*Node{}
+	last, adding := map[*Node]*Node{}, g.addingKinds()
 	for _, e := range g.events {
 		if len(e.queues) > 0 || e.Change == observe.Resynced || e.Change == observe.Listed {
 			continue
 		}
 		for _, key := range namedAfter(e.Object.Key()) {
 			for _, s := range waiting[waitingKey{e.Controller, key}] {
-				if s.mergedEvent(e) && (last[s] == nil || e.End().After(last[s].End())) {
+				leads := e.Object.Key() == key || s.isHandedOver() || adding[kindSeen{e.Controller, e.Object.GroupResource()}]
+				if leads && s.mergedEvent(e) && (last[s] == nil || e.End().After(last[s].End())) {
 					last[s] = e
 				}
 			}
@@ -39,6 +42,20 @@ func (g *graph) linkMerged() {
 	for s, e := range last {
 		s.setCause(e, Likely, ByMerge)
 	}
+}
+
+// kindSeen is a kind of objects of which a controller receives events.
+type kindSeen struct{ controller, resource string }
+
+// addingKinds returns the kinds whose events lead to keys of the controllers that receive them.
+func (g *graph) addingKinds() map[kindSeen]bool {
+	adding := map[kindSeen]bool{}
+	for _, e := range g.events {
+		if len(e.queues) > 0 || len(e.later) > 0 {
+			adding[kindSeen{e.Controller, e.Object.GroupResource()}] = true
+		}
+	}
+	return adding
 }
 
 // delayed returns the event or the sync that delayed the key of a sync, or nil.
@@ -59,10 +76,13 @@ func (n *Node) isHandedOver() bool {
 	return n.Cause == nil && r.Sure && r.LastAdd == 0 && !r.Timed && r.Cause == 0 && r.CauseSync == 0
 }
 
-// mergedEvent reports whether e happened while the key of a sync was queued or delayed.
+// mergedEvent reports whether e happened while the key of a sync was queued or delayed. An event of a later version than
+// that of the controller's own write came after it, even if another controller, whose record it shares, received it before.
 func (n *Node) mergedEvent(e *Node) bool {
 	from, by := n.addedAt(), n.delayed()
 	switch {
+	case n.isOwnNews(n.parent) && e.Object.Same(*n.parent.Object) && e.isNewerThan(n.parent):
+		from = time.Time{}
 	case by != nil && by.Kind == Event:
 		from = by.End()
 	case n.isHandedOver():
@@ -75,6 +95,13 @@ func (n *Node) mergedEvent(e *Node) bool {
 // made to the object of the key.
 func (n *Node) isOwnNews(e *Node) bool {
 	return e != nil && e.Kind == Event && e.Object.Key() == n.Key && e.parent != nil && e.parent.Controller == n.Controller
+}
+
+// isNewerThan reports whether an event is of a later version than another one.
+func (n *Node) isNewerThan(other *Node) bool {
+	its, err := strconv.ParseUint(n.ResourceVersion, 10, 64)
+	of, err2 := strconv.ParseUint(other.ResourceVersion, 10, 64)
+	return err == nil && err2 == nil && its > of
 }
 
 // namedAfter returns a key and the keys that its name may be derived from: NAME for

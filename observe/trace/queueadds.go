@@ -6,8 +6,12 @@ import (
 	"time"
 )
 
-// maxTimerDelay is how late a queue's timer may fire on a busy machine.
-const maxTimerDelay = 50 * time.Millisecond
+const (
+	// maxTimerDelay is how late a queue's timer usually fires at most.
+	maxTimerDelay = 50 * time.Millisecond
+	// maxLateTimer is the same on a machine with far more to do than it can: 0.8 s were measured.
+	maxLateTimer = 5 * time.Second
+)
 
 // addID identifies an add. A restarted controller counts from 1 again.
 type addID struct {
@@ -33,33 +37,29 @@ func (a *addIndex) indexEventAdds(e *Node) {
 	}
 }
 
-// linkByQueue links a sync to the node that added its key, if the queue reports the add.
-func (a *addIndex) linkByQueue(s *Node) bool {
-	switch {
-	case s.record.Add == 0:
-		return false
+// linkByQueue links a sync to the node that added its key, as the queue reports the add. What else ran at that moment
+// has not added it.
+func (a *addIndex) linkByQueue(s *Node) {
+	switch p := a.byID[s.record.CauseSync]; {
 	case s.record.Timed:
-		return a.linkTimerAdd(s)
+		a.linkTimerAdd(s)
 	case !s.record.Sure:
-		return a.linkOneOf(s)
-	}
-	if p := a.byID[s.record.CauseSync]; p != nil && p != s {
+		a.linkOneOf(s)
+	case p != nil && p != s:
 		rule := BySync
 		if p.Queue == s.Queue && s.hasSameKey(p) {
 			rule = ByRetry
 		}
 		s.setCause(p, Exact, rule)
-		return true
+	default:
+		e := a.reportedEvent(s)
+		if e == nil {
+			e = a.eventOfAdd(queueName{s.Controller, s.Queue}, s.record.Add, s)
+		}
+		if e != nil {
+			s.setCause(e, Exact, ByAdd)
+		}
 	}
-	if e := a.reportedEvent(s); e != nil {
-		s.setCause(e, Exact, ByAdd)
-		return true
-	}
-	if e := a.eventOfAdd(queueName{s.Controller, s.Queue}, s.record.Add, s); e != nil {
-		s.setCause(e, Exact, ByAdd)
-		return true
-	}
-	return false
 }
 
 // resolveByElimination finds, for syncs with several candidate adds, the one that no
@@ -101,14 +101,13 @@ func (a *addIndex) claimAdd(k addID, s *Node) { a.followed[k] = append(a.followe
 
 // linkOneOf links a sync with several candidate adds. The link is exact if only one is
 // left, otherwise it goes to the most closely related object.
-func (a *addIndex) linkOneOf(s *Node) bool {
+func (a *addIndex) linkOneOf(s *Node) {
 	q := queueName{s.Controller, s.Queue}
 	if n := a.soleAdd[s]; n != 0 {
 		if e := a.eventOfCandidate(q, n, s); e != nil {
 			s.setCause(e, Exact, ByAdd)
-			return true
 		}
-		return false
+		return
 	}
 	var first *Node
 	for _, n := range a.candidateAdds(q, s) {
@@ -116,11 +115,9 @@ func (a *addIndex) linkOneOf(s *Node) bool {
 			first = e
 		}
 	}
-	if first == nil {
-		return false
+	if first != nil {
+		s.setCause(first, Likely, ByAdd)
 	}
-	s.setCause(first, Likely, ByAdd)
-	return true
 }
 
 // eventOfCandidate returns the event whose handler made one of the adds that match s, or nil. Of the first one the
@@ -158,13 +155,19 @@ func (a *addIndex) eventOfAdd(q queueName, number uint64, s *Node) *Node {
 	return nil
 }
 
-// linkTimerAdd links a sync whose key the queue's timer added to the node that delayed
-// the key. The link is exact if there is only one candidate and its logged key is the
-// same.
-func (a *addIndex) linkTimerAdd(s *Node) bool {
-	due := s.ofLikelyKey(a.dueKeys[s])
+// linkTimerAdd links a sync whose key the queue's timer added to the node that delayed the key. The link is exact if there
+// is only one candidate and its logged key is the same. Without a candidate, an event of the object may have delayed the
+// key for a time that is not recorded.
+func (a *addIndex) linkTimerAdd(s *Node) {
+	due, late := s.ofLikelyKey(a.dueKeys[s]), a.lateKeys[s]
 	if len(due) == 0 {
-		return false
+		due = late
+	}
+	if len(due) == 0 {
+		if e := a.delayingEvent(s); e != nil {
+			s.setCause(e, Likely, ByDelay)
+		}
+		return
 	}
 	// Of several delays for a key, the queue keeps the shortest; one that was added
 	// after that had ended is another one.
@@ -176,11 +179,10 @@ func (a *addIndex) linkTimerAdd(s *Node) bool {
 		}
 	}
 	certainty := Likely
-	if len(a.dueKeys[s]) == 1 && s.hasSameKey(found.by) {
+	if s.record.Sure && len(a.dueKeys[s]) == 1 && len(late) == 0 && s.hasSameKey(found.by) {
 		certainty = Exact
 	}
 	s.setCause(found.by, certainty, delayRule(found.by))
-	return true
 }
 
 // matchTimers finds, for each sync whose key the queue's timer added, the delays that
@@ -194,25 +196,48 @@ func (a *addIndex) matchTimers() {
 		}
 		for _, s := range syncs { // by the time of their adds
 			if s.record.Timed {
-				a.dueKeys[s], delays = s.takeDue(delays)
+				a.dueKeys[s], a.lateKeys[s] = s.dueOf(delays)
+				delays = s.leftOf(delays)
 			}
 		}
 	}
 }
 
-// takeDue returns the delays that may have ended when the key of n was added, and those
-// that are left for later syncs: with a key that is certain, the earlier ones are over.
-func (n *Node) takeDue(delays []*delayedKey) (due, left []*delayedKey) {
+// isOver reports whether a delay had ended when the key of a sync was added.
+func (d *delayedKey) isOver(n *Node) bool {
+	return d.by != n && !d.due.After(n.addedAt().Add(clockGap))
+}
+
+// dueOf returns the delays that may have ended when the key of n was added, and those of the same key that had ended before,
+// if the timer was late.
+func (n *Node) dueOf(delays []*delayedKey) (due, late []*delayedKey) {
 	for _, d := range delays {
-		over := !d.due.After(n.addedAt().Add(clockGap))
-		if d.by != n && !n.hasOtherKey(d.by) && over && !n.addedAt().After(d.due.Add(maxTimerDelay)) {
+		switch lateness := n.addedAt().Sub(d.due); {
+		case !d.isOver(n) || n.hasOtherKey(d.by) || lateness > maxLateTimer:
+		case lateness <= maxTimerDelay:
 			due = append(due, d)
+		case n.Key != "" && d.by.likelyKey() == n.Key:
+			late = append(late, d)
 		}
-		if d.by == n || !over || !n.hasSameKey(d.by) {
+	}
+	return due, late
+}
+
+// leftOf returns the delays that may lead to later syncs. With a key that is certain, the earlier ones are over, and so are
+// longer ones that were added meanwhile: the queue has a key once, and ignored them.
+func (n *Node) leftOf(delays []*delayedKey) (left []*delayedKey) {
+	var first time.Time
+	for _, d := range delays {
+		if d.isOver(n) && n.hasSameKey(d.by) && (first.IsZero() || d.due.Before(first)) {
+			first = d.due
+		}
+	}
+	for _, d := range delays {
+		if d.by == n || !n.hasSameKey(d.by) || !d.isOver(n) && d.by.End().After(first) {
 			left = append(left, d)
 		}
 	}
-	return due, left
+	return left
 }
 
 // ofLikelyKey returns, of delays that are due at the same time, those of the likely key of n. If none is, it leaves out the

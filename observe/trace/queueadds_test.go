@@ -38,6 +38,12 @@ func TestLinksAddsReportedByQueues(t *testing.T) {
 	retry := func(seq uint64, key string, due float64) observe.Record {
 		return syncedRecord(seq, observe.Synced{ID: 70 + seq, Key: key, Retried: true, Due: at(due)})
 	}
+	timed := func(seq uint64, key string, due float64) observe.Record {
+		r := retry(seq, key, due)
+		s := r.Event.(*observe.Synced)
+		s.Add, s.Timed, s.Sure = seq, true, true
+		return r
+	}
 	putOffOther := deliveredRecord(2, "b")
 	putOffOther.Event.(*observe.Delivered).Later = []observe.DelayedKey{{Queue: "q", Due: at(7)}}
 	likely := func(seq uint64, key string, due float64) observe.Record { // the last one is ID 9
@@ -73,16 +79,27 @@ func TestLinksAddsReportedByQueues(t *testing.T) {
 		{"another sync added it", []observe.Record{syncedRecord(8, observe.Synced{ID: 8}), syncedRecord(10, observe.Synced{ID: 9, Add: 5, CauseSync: 8, Sure: true})}, "s8", BySync, Exact},
 		{"unknown add", []observe.Record{syncedRecord(10, observe.Synced{ID: 9, Add: 5, Sure: true})}, "", "", ""},
 
-		{"a retry", []observe.Record{retry(1, "default/a", 6.99), retry(2, "default/b", 7), syncedRecord(10, observe.Synced{ID: 9, Key: "default/a", Add: 5, Timed: true})}, "s71", ByRetry, Exact},
+		{"more keys wait than the queue keeps adds of, and an event's handler ran", []observe.Record{deliveredRecord(6, "a", 5), deliveredRecord(7, "b", 600), syncedRecord(10, observe.Synced{ID: 9, Key: "default/b"})}, "r7", ByAdd, Likely},
+		{"more keys wait than the queue keeps adds of, and none was added then", []observe.Record{deliveredRecord(6, "a", 5), retry(2, "default/a", 4), syncedRecord(10, observe.Synced{ID: 9, Key: "default/a"})}, "s72", ByRetry, Likely},
+		{"a client reports the event only", []observe.Record{deliveredRecord(1, "a"), deliveredRecord(7, "b", 6), syncedRecord(10, observe.Synced{ID: 9, Key: "default/x", Cause: 1})}, "r1", ByAdd, Likely},
+		{"a retry", []observe.Record{retry(1, "default/a", 6.99), retry(2, "default/b", 7), syncedRecord(10, observe.Synced{ID: 9, Key: "default/a", Add: 5, Timed: true, Sure: true})}, "s71", ByRetry, Exact},
 		{"retries that are due at once, with likely keys", []observe.Record{likely(1, "default/b", 6.98), likely(2, "default/a", 6.99), likely(10, "default/a", 0)}, "s72", ByRetry, Likely},
 		{"events that delayed keys until the same time, with a likely key", []observe.Record{putOff, putOffOther, likely(10, "default/b", 0)}, "r2", ByDelay, Likely},
 		{"retries that are due at once, all of other likely keys", []observe.Record{likely(1, "default/b", 6.98), likely(2, "default/c", 6.99), likely(10, "default/a", 0)}, "", "", ""},
 		{"a retry of an unknown key", []observe.Record{retry(1, "", 7), syncedRecord(10, observe.Synced{ID: 9, Key: "default/a", Add: 5, Timed: true})}, "s71", ByRetry, Likely},
 		{"two retries of one key", []observe.Record{retry(1, "default/a", 6.99), retry(2, "default/a", 6.98), syncedRecord(10, observe.Synced{ID: 9, Key: "default/a", Add: 5, Timed: true})}, "s72", ByRetry, Likely},
 		{"a retry that is not due yet", []observe.Record{retry(1, "default/a", 9), syncedRecord(10, observe.Synced{ID: 9, Add: 5, Timed: true})}, "", "", ""},
-		{"delayed by a handler", []observe.Record{putOff, syncedRecord(10, observe.Synced{ID: 9, Key: "default/a", Add: 5, Timed: true})}, "r1", ByDelay, Exact},
+		{"delayed by a handler", []observe.Record{putOff, syncedRecord(10, observe.Synced{ID: 9, Key: "default/a", Add: 5, Timed: true, Sure: true})}, "r1", ByDelay, Exact},
 		{"delayed by a handler, maybe for another key", []observe.Record{putOff, syncedRecord(10, observe.Synced{ID: 9, Key: "default/x", Add: 5, Timed: true})}, "r1", ByDelay, Likely},
 		{"delayed by a handler, or retried", []observe.Record{putOff, retry(2, "default/a", 6.99), syncedRecord(10, observe.Synced{ID: 9, Key: "default/a", Add: 5, Timed: true})}, "s72", ByRetry, Likely},
+		{"a late timer", []observe.Record{retry(1, "default/b", -100), retry(2, "default/a", -90), syncedRecord(10, observe.Synced{ID: 9, Key: "default/a", Add: 5, Timed: true, Sure: true})}, "s72", ByRetry, Likely},
+		{"a retry that is due, and one whose timer may be late", []observe.Record{retry(1, "default/a", -90), retry(2, "default/a", 6.99), syncedRecord(10, observe.Synced{ID: 9, Key: "default/a", Add: 5, Timed: true, Sure: true})}, "s72", ByRetry, Likely},
+		{"a retry long ago", []observe.Record{retry(1, "default/a", -10000), syncedRecord(10, observe.Synced{ID: 9, Key: "default/a", Add: 5, Timed: true, Sure: true})}, "", "", ""},
+		{"a retry, or an event's handler at the same time", []observe.Record{retry(1, "default/a", 6.99), deliveredRecord(7, "b", 6), syncedRecord(10, observe.Synced{ID: 9, Key: "default/a", Add: 5, LastAdd: 6, Timed: true})}, "s71", ByRetry, Likely},
+		{"a retry that the queue ignored, as the key was due before", []observe.Record{retry(1, "default/a", 3), retry(2, "default/a", 6.98), timed(6, "default/a", 6.99), syncedRecord(10, observe.Synced{ID: 9, Key: "default/a", Add: 5, Timed: true, Sure: true})}, "s76", ByRetry, Exact},
+		{"the timer, while an event's handler added another key", []observe.Record{deliveredRecord(7, "b", 4), syncedRecord(10, observe.Synced{ID: 9, Key: "default/a", Add: 5, Timed: true, Sure: true})}, "", "", ""},
+		{"the timer, while another sync ran", []observe.Record{syncedRecord(8, observe.Synced{ID: 8, Key: "default/b"}), syncedRecord(10, observe.Synced{ID: 9, Key: "default/a", Add: 5, Timed: true, Sure: true})}, "", "", ""},
+		{"a sync without a record, while an event's handler added another key", []observe.Record{deliveredRecord(7, "b", 4), syncedRecord(10, observe.Synced{ID: 9, Key: "default/a", Add: 5, CauseSync: 8, Sure: true})}, "", "", ""},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			n := newGraph(test.records, observe.Object{}, Options{}).byID[9]

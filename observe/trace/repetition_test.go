@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/ctrlplane/ctrlplane/observe"
 )
@@ -84,6 +85,56 @@ func TestHintsNameTheOption(t *testing.T) {
 	} {
 		if !strings.Contains(text, ": --all shows them") {
 			t.Errorf("no hint:\n%s", text)
+		}
+	}
+}
+
+// What a queue does again and again for a Pod that fits no node is drawn once, and counted; what differs is drawn.
+func TestRequeuedSyncsAreFolded(t *testing.T) {
+	big := pod("big")
+	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	records := []observe.Record{
+		{Seq: 1, Time: at, Event: &observe.Called{
+			Controller: "kubectl (admin)", Client: &observe.Caller{}, Verb: "create", Object: big, Status: 201, ResourceVersion: "7", Began: at,
+			Wrote: []observe.Written{{Resource: "pods", Namespace: "default", Name: "big", ResourceVersion: "7"}}}},
+		{Seq: 2, Time: at, Event: &observe.Delivered{Controller: "kube-scheduler", Change: observe.Added, Object: big, ResourceVersion: "7", Queues: []string{"active"}, Adds: []uint64{1}}},
+	}
+	for i := range uint64(40) {
+		s := &observe.Synced{Controller: "kube-scheduler", Queue: "active", ID: 100 + i, Key: "default/big", KeyBasis: observe.BasisQueue, Add: 1 + i, Sure: true, Retried: true}
+		if i == 0 {
+			s.Cause = 2
+		} else {
+			s.CauseSync = s.ID - 1
+		}
+		at = at.Add(10 * time.Second)
+		why := "There are no nodes"
+		if i >= 30 {
+			why = "No node fits"
+		}
+		records = append(records, observe.Record{Seq: 10 + 2*i, Time: at, Event: s},
+			observe.Record{Seq: 11 + 2*i, Time: at, Event: &observe.Logged{Controller: "kube-scheduler", Sync: s.ID, Message: why}})
+	}
+	last := records[len(records)-2].Event.(*observe.Synced)
+	last.Retried = false
+	records = append(records, observe.Record{Seq: 100, Time: at, Event: &observe.Called{
+		Controller: "kube-scheduler", Verb: "patch", Subresource: "status", Object: big, Status: 200, ResourceVersion: "8", Began: at, Sync: last.ID,
+		Wrote: []observe.Written{{Resource: "pods", Namespace: "default", Name: "big", ResourceVersion: "8"}}}})
+	for all, want := range map[bool]int{false: 2 + 2 + 1, true: 39} {
+		tree, err := Build(records, big, Options{All: all})
+		if err != nil {
+			t.Fatal(err)
+		}
+		text := writeString(t, tree, Text, Style{})
+		if n := strings.Count(text, "synced big again"); n != want {
+			t.Errorf("all is %v: %d syncs are drawn, want %d:\n%s", all, n, want, text)
+		}
+		for _, s := range []string{"… 27 more syncs like this: --all shows them", "… 7 more syncs like this: --all shows them"} {
+			if strings.Contains(text, s) == all {
+				t.Errorf("all is %v, %q:\n%s", all, s, text)
+			}
+		}
+		if strings.Count(text, "No node fits") != 1 {
+			t.Errorf("all is %v: another reason is not drawn:\n%s", all, text)
 		}
 	}
 }
