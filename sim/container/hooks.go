@@ -4,11 +4,14 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"io"
 	"math"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	kubecontainer "k8s.io/kubernetes/pkg/kubelet/container"
+	"k8s.io/kubernetes/pkg/kubelet/util/format"
 
 	"github.com/ctrlplane/ctrlplane/internal/sleep"
 	"github.com/ctrlplane/ctrlplane/sim/shell"
@@ -28,6 +31,11 @@ func hook(c *corev1.Container, postStart bool) *corev1.LifecycleHandler {
 		return nil
 	}
 	return h
+}
+
+// runsHook reports whether a run has a postStart hook that runs, unless its command turns out to be unknown.
+func runsHook(c *corev1.Container, args []string) bool {
+	return hook(c, true) != nil && mayExecute(c, args)
 }
 
 // Skipped returns which hooks and probes of a container are skipped if nothing runs in it.
@@ -66,7 +74,7 @@ func StopDelay(c *corev1.Container) time.Duration {
 	return d
 }
 
-// runHook runs a hook and returns what went wrong.
+// runHook runs a hook. Its error is what a kubelet says of a hook that has failed.
 func (s *session) runHook(ctx context.Context, r *run, of *corev1.Pod, c *corev1.Container, h *corev1.LifecycleHandler) error {
 	if h.Sleep != nil {
 		if !sleep.For(ctx, Seconds(h.Sleep.Seconds)) {
@@ -74,26 +82,37 @@ func (s *session) runHook(ctx context.Context, r *run, of *corev1.Pod, c *corev1
 		}
 		return nil
 	}
-	code, _, err := s.capture(ctx, r, of, c, h.Exec.Command)
+	stdout, stderr := &limitedBuffer{}, &limitedBuffer{}
+	code, err := s.runBeside(ctx, r, of, c, h.Exec.Command, stdout, stderr)
 	if err == nil && code != 0 {
-		err = fmt.Errorf("exit code %d", code)
+		err = fmt.Errorf("command '%s' exited with %d: %s", strings.Join(h.Exec.Command, " "), code, stderr)
 	}
-	return err
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("Exec lifecycle hook (%v) for Container %q in Pod %q failed - error: %w, message: %q",
+		h.Exec.Command, c.Name, format.Pod(of), err, stdout.String()+stderr.String())
 }
 
 const maxCaptured = 10 << 10 // as the kubelet captures of a probe
 
 // capture runs a command in a container and returns its exit code and its output.
 func (s *session) capture(ctx context.Context, r *run, of *corev1.Pod, c *corev1.Container, args []string) (int, string, error) {
+	output := &limitedBuffer{}
+	code, err := s.runBeside(ctx, r, of, c, args, output, output)
+	return code, output.String(), err
+}
+
+// runBeside runs a command in a container beside that of the container, and returns its exit code.
+func (s *session) runBeside(ctx context.Context, r *run, of *corev1.Pod, c *corev1.Container, args []string, stdout, stderr io.Writer) (int, error) {
 	b, err := s.openBox(r, of, c)
 	if err != nil {
-		return 0, "", err
+		return 0, err
 	}
-	output := &limitedBuffer{}
 	config := b.config(args)
-	config.Stdout, config.Stderr = output, output
+	config.Stdout, config.Stderr = stdout, stderr
 	result, err := shell.Run(ctx, config)
-	return result.ExitCode, output.String(), err
+	return result.ExitCode, err
 }
 
 // limitedBuffer keeps the beginning of what is written to it.
@@ -105,29 +124,37 @@ func (b *limitedBuffer) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// runPostStart runs the postStart hook of a run, which is running after that.
+// runPostStart runs the postStart hook of a run, which may be running after that.
 func (s *session) runPostStart(r *run, of *corev1.Pod, c *corev1.Container, ended <-chan struct{}) {
-	if h := hook(c, true); h != nil {
-		ctx, cancel := context.WithCancel(r.ctx)
-		defer cancel()
-		s.wg.Go(func() {
-			select {
-			case <-ended:
-				cancel()
-			case <-ctx.Done():
-			}
-		})
-		if err := s.runHook(ctx, r, of, c, h); err != nil && ctx.Err() == nil {
-			s.cfg.RecordEvent(of, r.name, corev1.EventTypeWarning, "FailedPostStartHook", "PostStartHook failed")
-			s.cfg.RecordEvent(of, r.name, corev1.EventTypeNormal, "Killing", "FailedPostStartHook")
-			s.stopRun(r, of, c, time.Now().Add(gracePeriod(of, nil)))
-			return
+	ctx, cancel := context.WithCancel(r.ctx)
+	defer cancel()
+	s.wg.Go(func() {
+		select {
+		case <-ended:
+			cancel()
+		case <-ctx.Done():
 		}
+	})
+	err := s.runHook(ctx, r, of, c, hook(c, true))
+	if ctx.Err() != nil { // the run has ended
+		return
+	}
+	if err != nil {
+		s.mu.Lock()
+		r.state.HookError = err.Error()
+		s.mu.Unlock()
+		s.cfg.RecordEvent(of, r.name, corev1.EventTypeWarning, "FailedPostStartHook", "PostStartHook failed")
+		s.cfg.RecordEvent(of, r.name, corev1.EventTypeNormal, "Killing", "FailedPostStartHook")
+		s.stopRun(r, of, c, time.Now().Add(gracePeriod(of, nil)))
+		return
 	}
 	s.mu.Lock()
-	s.begin(r, of, c)
+	r.state.InHook = false
+	if r.settled {
+		s.begin(r, of, c)
+	}
 	s.mu.Unlock()
-	s.changed(r.pod)
+	s.changed(r.pod) // also of containers that wait for the hook
 }
 
 // preStop runs the preStop hook of a run until ctx ends, with its grace period.
@@ -136,8 +163,9 @@ func (s *session) preStop(ctx context.Context, r *run, of *corev1.Pod, c *corev1
 	if h == nil || ctx.Err() != nil {
 		return
 	}
-	// Upstream keeps the error out of the event: it may contain secrets.
-	if err := s.runHook(ctx, r, of, c, h); err != nil && ctx.Err() == nil {
+	// Upstream keeps the error out of the event: it may contain secrets. A hook that sleeps does not fail when the
+	// grace period ends: upstream does not end it.
+	if err := s.runHook(ctx, r, of, c, h); err != nil && r.ctx.Err() == nil && h.Sleep == nil {
 		s.cfg.RecordEvent(of, r.name, corev1.EventTypeWarning, "FailedPreStopHook", "PreStopHook failed")
 	}
 }

@@ -89,7 +89,7 @@ func TestPreStop(t *testing.T) {
 	}{
 		"fails": {hook: "echo secret; false", grace: time.Minute, code: 5, event: "FailedPreStopHook: PreStopHook failed"},
 		// The hook does not run if the grace period is over before its goroutine runs.
-		"takes all the time": {hook: "sleep 1000", grace: 2 * time.Second, code: 5},
+		"takes all the time": {hook: "sleep 1000", grace: 2 * time.Second, code: 5, event: "FailedPreStopHook: PreStopHook failed"},
 		"no grace period":    {hook: "false", code: 137},
 	} {
 		t.Run(name, func(t *testing.T) {

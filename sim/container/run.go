@@ -39,6 +39,7 @@ type run struct {
 	command func(*corev1.Container) []string // Spec.CommandOf, if it waits for what it needs
 	retry   chan struct{}                    // while it is blocked: receives when it may not be any more
 	signals chan syscall.Signal              // while its command runs in the shell
+	settled bool                             // its command has waited, or has worked for maxSettle
 	timer   *time.Timer                      // while its command sleeps
 	done    chan struct{}                    // closed when its command has ended; nil until something waits
 	box     *box                             // its files; nil until something needs them
@@ -67,7 +68,9 @@ func (s *session) run(spec Spec) State {
 	d, sleeps := time.Duration(0), false
 	if CanRun(c, r.args) && !refersToVariables(r.args) && !c.Stdin && !c.TTY {
 		d, sleeps = shell.Sleeps(r.args)
+		sleeps = sleeps && d != 0
 	}
+	r.state.InHook = runsHook(c, r.args)
 	prepared := !needsPreparation(spec) && (sleeps || !CanRun(c, r.args) || !s.mountsObjects(spec.Pod, c))
 	if len(r.args) > 0 && !(prepared && sleeps) {
 		r.stdio = newStdio(c.Stdin, c.StdinOnce)
@@ -82,8 +85,7 @@ func (s *session) run(spec Spec) State {
 		s.begin(r, spec.Pod, c)
 		s.sleep(r, d)
 	case CanRun(c, r.args):
-		r.state.Command = true
-		s.begin(r, spec.Pod, c)
+		r.state.Command, r.state.Mounted = true, true
 		s.wg.Go(func() { s.execute(r, spec.Pod, c, nil) })
 	default:
 		s.begin(r, spec.Pod, c)
@@ -117,7 +119,10 @@ func (s *session) begin(r *run, of *corev1.Pod, c *corev1.Container) {
 	if r.state.Phase == Ended {
 		return
 	}
-	r.state.Phase, r.state.Reason, r.state.Message, r.state.StartedAt = Running, "", "", time.Now()
+	r.state.Phase, r.state.Reason, r.state.Message, r.state.InHook = Running, "", "", false
+	if r.state.StartedAt.IsZero() {
+		r.state.StartedAt = time.Now()
+	}
 	if r.pod.volumes == nil {
 		r.pod.newest = nil
 	}
@@ -161,21 +166,45 @@ func (s *session) execute(r *run, of *corev1.Pod, c *corev1.Container, env []kub
 	if r.stdio != nil {
 		config.Stdin = r.stdio.stdin()
 	}
+	settle := time.AfterFunc(maxSettle, func() { s.settle(r, of, c) })
+	config.OnWait = func() { s.settle(r, of, c) }
 	s.mu.Lock()
 	r.signals = signals
-	running := r.state.Phase == Running
+	if r.state.Phase != Ended { // it may have been killed
+		r.state.StartedAt = time.Now()
+	}
+	inHook := r.state.InHook
 	s.mu.Unlock()
 	ended := make(chan struct{})
-	if !running {
+	if inHook {
 		s.wg.Go(func() { s.runPostStart(r, of, c, ended) })
 	}
 	result, err := shell.Run(r.ctx, config)
 	close(ended)
+	settle.Stop()
 	if err != nil {
 		s.end(r, c, 128, "ContainerCannotRun", err.Error())
 		return
 	}
 	s.end(r, c, int32(result.ExitCode), result.Reason, "")
+}
+
+// maxSettle bounds how long a command works before its run is running. A kubelet looks at a container once it has
+// started it: one that has ended by then was never running, nor ready.
+const maxSettle = time.Second
+
+// settle notes that the command of a run did not end at once.
+func (s *session) settle(r *run, of *corev1.Pod, c *corev1.Container) {
+	s.mu.Lock()
+	r.settled = true
+	begins := !r.state.InHook && r.state.Phase < Running
+	if begins {
+		s.begin(r, of, c)
+	}
+	s.mu.Unlock()
+	if begins {
+		s.changed(r.pod)
+	}
 }
 
 // end records the end of a run. c is nil if the run has no files of its own.
@@ -192,9 +221,10 @@ func (s *session) end(r *run, c *corev1.Container, code int32, reason, message s
 		s.mu.Unlock()
 		return
 	}
-	if r.state.StartedAt.IsZero() { // before a hook has completed
+	if r.state.StartedAt.IsZero() { // its command could not start
 		r.state.StartedAt = time.Now()
 	}
+	r.state.InHook = false
 	r.state.Phase, r.state.ExitCode, r.state.Message, r.state.FinishedAt = Ended, code, message, time.Now()
 	r.state.Started, r.state.Ready = false, false
 	if r.state.Reason = reason; reason == "" {

@@ -32,7 +32,7 @@ func TestCommand(t *testing.T) {
 			if test.fallsBackToLog {
 				c.TerminationMessagePolicy = corev1.TerminationMessageFallbackToLogsOnError
 			}
-			if state := f.start(pod); state.Phase != Running || !state.Command {
+			if state := f.start(pod); !state.Command || state.Phase == Blocked {
 				t.Errorf("at first: %+v", state)
 			}
 			end := f.await(pod, Ended)

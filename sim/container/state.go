@@ -32,6 +32,11 @@ type State struct {
 	Mounted bool
 	// Probed says that the run has no command, but probes that decide about it.
 	Probed bool
+	// InHook says that the postStart hook has not completed. As with a kubelet, which starts containers one after the
+	// other, the containers after it wait.
+	InHook bool
+	// HookError is what a kubelet says of the postStart hook if that has failed, which stops the run.
+	HookError string
 	// Replaced says why Runtime.Replace has stopped the run.
 	Replaced Replacement
 	// Unhealthy says that a failed probe has stopped the run, and that its container

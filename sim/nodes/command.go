@@ -28,6 +28,15 @@ func (c commandRunner) stopCommands(pod *corev1.Pod, until time.Time) (stillRunn
 	return c.runtime.Runs(pod.UID)
 }
 
+// hasStarted reports whether a container has started, or its first run is being prepared.
+func (c commandRunner) hasStarted(pod *corev1.Pod, s corev1.ContainerStatus) bool {
+	if c.runtime == nil || hasStarted(s) {
+		return true
+	}
+	_, known := c.runtime.State(pod.UID, s.Name, s.RestartCount)
+	return known
+}
+
 // commandOf returns the command of a run of a container; nil if the annotations of the
 // Pod say how the run ends, or if only the image says what it starts.
 func (b podBehavior) commandOf(c *corev1.Container, kind containerKind, run int32) []string {
@@ -114,11 +123,12 @@ func (r *containerRun) stopDelay(number int32) time.Duration {
 // waitForStart returns the status of a container whose run is being prepared.
 func (r *containerRun) waitForStart(s corev1.ContainerStatus, command container.State) corev1.ContainerStatus {
 	r.unmounted = !command.Mounted
+	r.inHook = command.InHook && command.Phase == container.Preparing
 	switch {
 	case command.Phase == container.Blocked && command.Mounted:
 		s.State = corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: command.Reason, Message: command.Message}}
-	case command.Phase != container.Blocked && s.LastTerminationState.Terminated != nil:
-		return s
+	case command.Phase != container.Blocked && (s.State.Terminated != nil || s.LastTerminationState.Terminated != nil):
+		return s // what it was before its restart
 	default:
 		s.State = corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: waitingReason(r.pod)}}
 	}
@@ -145,11 +155,26 @@ func (r *containerRun) followCommand(s corev1.ContainerStatus, command container
 		s.Started = new(command.Started)
 		s.Ready = r.isReady(s.State.Running.StartedAt.Time) && command.Ready
 	case container.Ended:
-		s = terminatedStatus(s, r.kind, command)
-		if command.Unhealthy && !shouldRestart(r.pod, r.container, r.kind, command.ExitCode) {
+		s = terminatedStatus(r.pod, s, r.kind, command)
+		restarts := shouldRestart(r.pod, r.container, r.kind, command.ExitCode)
+		if command.Unhealthy && !restarts {
 			return r.restartStopped(s)
 		}
+		if command.HookError != "" && restarts {
+			return failedHookStatus(s, command.HookError)
+		}
 	}
+	return s
+}
+
+// reasonPostStartHookError is kuberuntime.ErrPostStartHook.
+const reasonPostStartHookError = "PostStartHookError"
+
+// failedHookStatus returns the status of a container that was stopped because its postStart hook has failed. As with a
+// kubelet, it tells so until the container is started again, or is to wait for that.
+func failedHookStatus(s corev1.ContainerStatus, message string) corev1.ContainerStatus {
+	s.LastTerminationState = s.State
+	s.State = corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: reasonPostStartHookError, Message: message}}
 	return s
 }
 

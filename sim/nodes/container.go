@@ -48,12 +48,13 @@ type containerRun struct {
 	replacing bool                         // result: it stops, to restart as its spec asks for now
 	resizing  bool                         // result: that is for other resources
 	unmounted bool                         // result: it waits until the volumes of its Pod are mounted
+	inHook    bool                         // result: its postStart hook runs
 	now       time.Time
 	wake      time.Time // when the status changes next; zero means never
 }
 
-// advanceStatus returns the status that follows s. It never takes a start and an exit in
-// one step, so that a watch can observe both.
+// advanceStatus returns the status that follows s. As with a kubelet, a container that has ended when it is first looked
+// at was never running.
 func (r *containerRun) advanceStatus(s corev1.ContainerStatus) corev1.ContainerStatus {
 	switch {
 	case s.State.Running != nil:
@@ -81,19 +82,26 @@ func (r *containerRun) startContainer(s corev1.ContainerStatus) corev1.Container
 	if known && command.Decides() {
 		since = command.StartedAt
 	}
-	s.State = corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: metav1.NewTime(since)}}
-	s.ContainerID = "simulated://" + string(r.pod.UID) + "/" + r.container.Name + "/" + strconv.Itoa(int(s.RestartCount))
-	s.Image, s.ImageID = r.container.Image, imageID(r.container.Image)
-	s.Started = new(true)
+	s = startedStatus(r.pod, r.container, s, since)
 	s.Ready = r.isReady(since)
 	if known && command.Decides() {
-		s.Started = new(command.Started || command.Phase == container.Ended && r.container.StartupProbe == nil)
-		s.Ready = s.Ready && command.Ready
-		return s
+		return r.followCommand(s, command)
 	}
-	if after, _, ends := r.behavior.nextExit(r.container, r.kind, s.RestartCount); ends {
+	if after, code, ends := r.behavior.nextExit(r.container, r.kind, s.RestartCount); ends {
+		if after == 0 && r.kind != initContainer && r.behavior.isAnnotated(r.container, r.kind, s.RestartCount) {
+			return terminatedStatus(r.pod, s, r.kind, container.State{ExitCode: code, FinishedAt: r.now})
+		}
 		r.wakeAt(r.now.Add(after))
 	}
+	return s
+}
+
+// startedStatus returns the status of a container that has started.
+func startedStatus(pod *corev1.Pod, c *corev1.Container, s corev1.ContainerStatus, since time.Time) corev1.ContainerStatus {
+	s.State = corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: metav1.NewTime(since)}}
+	s.ContainerID = "simulated://" + string(pod.UID) + "/" + c.Name + "/" + strconv.Itoa(int(s.RestartCount))
+	s.Image, s.ImageID = c.Image, imageID(c.Image)
+	s.Started = new(true)
 	return s
 }
 
@@ -115,7 +123,7 @@ func (r *containerRun) isReady(since time.Time) bool {
 		return false
 	}
 	at := since.Add(r.behavior.readyAfter)
-	if r.kind == mainContainer && r.now.Before(at) {
+	if r.kind == mainContainer && r.behavior.readyAfter > 0 && r.now.Before(at) { // a command may have started after now
 		r.wakeAt(at)
 		return false
 	}
@@ -142,7 +150,7 @@ func (r *containerRun) advanceRunning(s corev1.ContainerStatus) corev1.Container
 	after, code, ends := r.behavior.nextExit(r.container, r.kind, s.RestartCount)
 	if at := since.Add(after); ends {
 		if !r.now.Before(at) {
-			return terminatedStatus(s, r.kind, container.State{ExitCode: code, FinishedAt: r.now})
+			return terminatedStatus(r.pod, s, r.kind, container.State{ExitCode: code, FinishedAt: r.now})
 		}
 		r.wakeAt(at)
 	}
@@ -152,11 +160,11 @@ func (r *containerRun) advanceRunning(s corev1.ContainerStatus) corev1.Container
 
 // terminatedStatus returns the status of a running container that has ended. As with a kubelet, an init
 // container that has completed is ready.
-func terminatedStatus(s corev1.ContainerStatus, kind containerKind, end container.State) corev1.ContainerStatus {
+func terminatedStatus(pod *corev1.Pod, s corev1.ContainerStatus, kind containerKind, end container.State) corev1.ContainerStatus {
 	state := &corev1.ContainerStateTerminated{
 		ExitCode:    end.ExitCode,
 		Reason:      end.Reason,
-		Message:     end.Message,
+		Message:     terminationMessage(pod, end.Message),
 		FinishedAt:  metav1.NewTime(end.FinishedAt),
 		ContainerID: s.ContainerID,
 	}
@@ -185,6 +193,7 @@ func (r *containerRun) advanceTerminated(s corev1.ContainerStatus) corev1.Contai
 
 // restartContainer starts a container again, or makes it wait for its restart.
 func (r *containerRun) restartContainer(s corev1.ContainerStatus, last *corev1.ContainerStateTerminated) corev1.ContainerStatus {
+	was := s
 	s.LastTerminationState = corev1.ContainerState{Terminated: last}
 	if r.resized {
 		r.backoffs.setKey(r.container, s.RestartCount)
@@ -200,6 +209,9 @@ func (r *containerRun) restartContainer(s corev1.ContainerStatus, last *corev1.C
 		return s
 	}
 	if command, known := r.startIfDue(s.RestartCount + 1); known && command.Phase < container.Running {
+		if command.Phase == container.Preparing && was.State.Terminated != nil { // its last run is not the one before as well
+			s = was
+		}
 		return r.waitForStart(s, command)
 	}
 	s.RestartCount++
@@ -219,7 +231,10 @@ func shouldRestart(pod *corev1.Pod, c *corev1.Container, kind containerKind, cod
 
 // syncWithSpec copies to the status what a change of the spec may change.
 func (r *containerRun) syncWithSpec(s corev1.ContainerStatus) corev1.ContainerStatus {
-	s.Name = r.container.Name
+	s.Name, s.VolumeMounts = r.container.Name, volumeMountStatuses(r.container)
+	if s.ContainerID != "" {
+		s.User = containerUser(r.pod, r.container)
+	}
 	if !r.replacing {
 		if s.ContainerID != "" && (s.ImageID == "" || s.Image != r.container.Image) { // it has an image once it was created
 			s.ImageID = imageID(r.container.Image)

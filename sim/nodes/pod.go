@@ -149,12 +149,13 @@ func awaitSandbox(pod *corev1.Pod, st *corev1.PodStatus, now time.Time) {
 // resizing means that a container stops, to restart with other resources.
 func advanceContainers(pod *corev1.Pod, st *corev1.PodStatus, at placement, now time.Time) (wake time.Time, resizing bool) {
 	behavior, _ := podBehaviorOf(pod) // updatePod has reported the error
-	unmounted := false
+	unmounted, inHook := false, false
 	resources := podResources(pod, at.resizedBy)
 	advance := func(c *corev1.Container, kind containerKind, was []corev1.ContainerStatus) corev1.ContainerStatus {
 		r := containerRun{pod: pod, container: c, kind: kind, behavior: behavior, commands: at.commands, status: st, backoffs: at.backoffs, resized: at.resizeRejected == nil, resources: resources, now: now}
 		s := r.advanceStatus(containerStatusOf(was, c.Name))
 		wake, resizing, unmounted = earlierTime(wake, r.wake), resizing || r.resizing, unmounted || r.unmounted
+		inHook = inHook || r.inHook && kind == mainContainer
 		return s
 	}
 	over := isOver(pod, st)
@@ -178,10 +179,13 @@ func advanceContainers(pod *corev1.Pod, st *corev1.PodStatus, at placement, now 
 	}
 	for i := range pod.Spec.Containers {
 		c := &pod.Spec.Containers[i]
-		if initialized {
-			mains = append(mains, advance(c, mainContainer, st.ContainerStatuses))
-		} else {
+		switch {
+		case !initialized:
 			mains = append(mains, waitingStatus(c, st.ContainerStatuses, "PodInitializing"))
+		case inHook && !at.commands.hasStarted(pod, containerStatusOf(st.ContainerStatuses, c.Name)): // it starts after the hook
+			mains = append(mains, waitingStatus(c, st.ContainerStatuses, waitingReason(pod)))
+		default:
+			mains = append(mains, advance(c, mainContainer, st.ContainerStatuses))
 		}
 	}
 	for i := range pod.Spec.EphemeralContainers {
@@ -235,7 +239,7 @@ func waitingStatus(c *corev1.Container, was []corev1.ContainerStatus, reason str
 	if s.State.Running == nil && s.State.Terminated == nil {
 		started := false
 		s.State = corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: reason}}
-		s.Image, s.Started = c.Image, &started
+		s.Image, s.Started, s.VolumeMounts = c.Image, &started, volumeMountStatuses(c)
 	}
 	return s
 }

@@ -145,7 +145,20 @@ func TestPodTimelines(t *testing.T) {
 			func(p *corev1.Pod) {
 				p.Annotations[annotations.ExitCode], p.Annotations[annotations.Failures] = "1", "1"
 			}, testPlacement,
-			[]string{"0s Running, ready, a: runs", "0s Running, a: exit 1", "0s Running, ready, a: runs #1", "rests"},
+			[]string{"0s Running, a: exit 1", "0s Running, ready, a: runs #1", "rests"},
+		},
+		"crash loop that begins at once": {
+			func(p *corev1.Pod) {
+				p.Spec.InitContainers = []corev1.Container{{Name: "s", RestartPolicy: &always}}
+				p.Annotations[annotations.ExitCode] = "s=1"
+			}, testPlacement,
+			[]string{
+				"0s Pending, s: exit 1, a: PodInitializing", "0s Pending, s: exit 1 #1, a: PodInitializing",
+				"0s Pending, s: CrashLoopBackOff #1, a: PodInitializing", "10s Pending, s: exit 1 #2, a: PodInitializing",
+				"10s Pending, s: CrashLoopBackOff #2, a: PodInitializing", "30s Pending, s: exit 1 #3, a: PodInitializing",
+				"30s Pending, s: CrashLoopBackOff #3, a: PodInitializing", "1m10s Pending, s: exit 1 #4, a: PodInitializing",
+				"1m10s Pending, s: CrashLoopBackOff #4, a: PodInitializing",
+			},
 		},
 		"fails for good": {
 			func(p *corev1.Pod) {
@@ -153,7 +166,7 @@ func TestPodTimelines(t *testing.T) {
 				p.Spec.Containers = append(p.Spec.Containers, corev1.Container{Name: "b"})
 				p.Annotations[annotations.ExitCode] = "a=0,b=7"
 			}, testPlacement,
-			[]string{"0s Running, ready, a: runs, b: runs", "0s Failed, a: exit 0, b: exit 7", "rests"},
+			[]string{"0s Failed, a: exit 0, b: exit 7", "rests"},
 		},
 		"ready later": {
 			func(p *corev1.Pod) { p.Annotations[annotations.ReadyAfter] = "10s" }, testPlacement,

@@ -83,7 +83,7 @@ func (r *containerRun) replace(s corev1.ContainerStatus, command container.State
 	}
 	r.backoffs.setKey(r.container, restarts)
 	r.backoffs.reset(r.container.Name, restarts)
-	return r.restartStopped(terminatedStatus(s, r.kind, end))
+	return r.restartStopped(terminatedStatus(r.pod, s, r.kind, end))
 }
 
 // restartStopped restarts a container that was stopped for that. Its end is never its state:

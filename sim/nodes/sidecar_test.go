@@ -8,7 +8,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/utils/ptr"
 
-	"github.com/ctrlplane/ctrlplane/sim/annotations"
 	"github.com/ctrlplane/ctrlplane/sim/container"
 )
 
@@ -76,10 +75,9 @@ func TestSidecarsDoNotRestartWhileThePodStops(t *testing.T) {
 		p.Spec.RestartPolicy = corev1.RestartPolicyNever
 		p.Spec.InitContainers = []corev1.Container{
 			{Name: "stays", RestartPolicy: &always, Command: []string{"sh", "-c", "trap '' TERM; echo up; while :; do sleep 100; done"}},
-			{Name: "crashes", RestartPolicy: &always},
+			{Name: "fails", RestartPolicy: &always, Command: []string{"sh", "-c", "trap 'exit 1' TERM; while :; do sleep 0.01; done"}},
 		}
 		p.Spec.Containers[0].Command = []string{"sh", "-c", untilGo}
-		p.Annotations[annotations.ExitCode] = "crashes=1"
 	})
 	deadline := time.After(patience)
 	playUntil := func(want string) {
@@ -100,6 +98,7 @@ func TestSidecarsDoNotRestartWhileThePodStops(t *testing.T) {
 	awaitUp(t, pod, at, "stays")
 	touch(t, pod, at, "/tmp/go")
 	playUntil("a: exit 0")
+	playUntil("fails: exit 1")
 	last := pod.Status.InitContainerStatuses[1]
 	for range 4 {
 		pod.Status, _ = podStatus(pod.DeepCopy(), at, time.Now().Add(time.Hour))

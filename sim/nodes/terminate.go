@@ -1,6 +1,7 @@
 package nodes
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -54,6 +55,10 @@ func mustTerminate(st *corev1.PodStatus) bool {
 func terminateAll(pod *corev1.Pod, st *corev1.PodStatus, commands commandRunner, now time.Time, code int32) {
 	for _, list := range [][]corev1.ContainerStatus{st.InitContainerStatuses, st.ContainerStatuses, st.EphemeralContainerStatuses} {
 		for i, s := range list {
+			if end, found := commands.unreportedEnd(pod, s); found {
+				list[i] = end
+				continue
+			}
 			switch {
 			case s.State.Running != nil:
 				end := container.State{ExitCode: code, FinishedAt: now}
@@ -66,13 +71,34 @@ func terminateAll(pod *corev1.Pod, st *corev1.PodStatus, commands commandRunner,
 					}
 				}
 				_, kind, _ := findContainer(pod, s.Name)
-				list[i] = terminatedStatus(s, kind, end)
+				list[i] = terminatedStatus(pod, s, kind, end)
 			case s.State.Waiting != nil && s.LastTerminationState.Terminated != nil:
-				list[i].State = s.LastTerminationState
+				list[i].State, list[i].LastTerminationState = s.LastTerminationState, corev1.ContainerState{}
 			}
 		}
 	}
 	terminateUnstarted(pod, st)
+}
+
+// unreportedEnd returns the status of a container whose newest run has ended before its status told that it had
+// started: its Pod was stopped while its postStart hook ran.
+func (c commandRunner) unreportedEnd(pod *corev1.Pod, s corev1.ContainerStatus) (corev1.ContainerStatus, bool) {
+	spec, kind, found := findContainer(pod, s.Name)
+	if c.runtime == nil || s.State.Running != nil || !found {
+		return s, false
+	}
+	last := cmp.Or(s.State.Terminated, s.LastTerminationState.Terminated)
+	if last != nil && !isLost(s) && !isRemovedForRestart(s) {
+		s.RestartCount++
+	}
+	end, known := c.runtime.State(pod.UID, s.Name, s.RestartCount)
+	if !known || end.Phase != container.Ended || !end.Command {
+		return s, false
+	}
+	s.LastTerminationState = corev1.ContainerState{Terminated: last}
+	s = startedStatus(pod, spec, s, end.StartedAt)
+	s.User = containerUser(pod, spec)
+	return terminatedStatus(pod, s, kind, end), true
 }
 
 // terminateUnstarted sets what a kubelet reports of containers that were to start, but did not

@@ -49,6 +49,9 @@ type Config struct {
 	Processes *Processes
 	// Signals delivers signals to the command; KILL ends it at once. nil = none.
 	Signals <-chan syscall.Signal
+	// OnWait is called once, when the command first waits for time or input. A job in the background does
+	// not count until the command waits for it. It must not block; nil = not called.
+	OnWait func()
 	// Lookup, Get and Connect must return soon once their context is done.
 	// Lookup resolves a host name for nslookup, wget and curl; nil = they
 	// report that the network is missing.

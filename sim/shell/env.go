@@ -90,8 +90,8 @@ func sleep(p *proc, args []string) int {
 		d /= 1e6
 	}
 	if d < 0 {
-		p.idle(func() { <-p.ctx.Done() })
+		d = math.MaxInt64
 	}
-	p.idle(func() { p.wait(d) })
+	p.sleep(d)
 	return 0
 }

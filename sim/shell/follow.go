@@ -77,7 +77,7 @@ func (w *follower) follows() bool {
 // run prints what is appended to the files, until the process is killed.
 func (w *follower) run() {
 	for {
-		w.p.idle(func() { w.p.wait(w.every) })
+		w.p.sleep(w.every)
 		for i := range w.files {
 			w.print(i)
 			if w.byName && w.isReplaced(&w.files[i]) {

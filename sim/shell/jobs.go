@@ -34,6 +34,7 @@ func (sh *shell) background(st *syntax.Stmt) {
 	}
 	copied := *st
 	copied.Background = false
+	p.isJob = true
 	c := sh.fork(p)
 	c.traps = nil
 	c.last = isSimple(st)
@@ -196,6 +197,7 @@ func (sh *shell) awaitFirst(jobs []*job) (status int, interrupted bool) {
 				return j.status, false
 			}
 		}
+		sh.p.noteAwaitedJob()
 		sh.p.idle(func() {
 			select {
 			case <-sh.jobEnded:

@@ -148,6 +148,38 @@ func (p *proc) pause(d time.Duration) {
 	}
 }
 
+// sleep waits for the time that the command asks for.
+func (p *proc) sleep(d time.Duration) {
+	if d > 0 {
+		p.noteWait()
+	}
+	p.idle(func() { p.wait(d) })
+}
+
+// noteWait tells the caller of Run that the command waits.
+func (p *proc) noteWait() {
+	m := p.m
+	if m.cfg.OnWait == nil {
+		return
+	}
+	if p.isJob {
+		if m.jobWaits.Store(true); !m.awaitsJob.Load() {
+			return
+		}
+	}
+	m.waited.Do(m.cfg.OnWait)
+}
+
+// noteAwaitedJob notes that the command waits for a job, which may wait itself.
+func (p *proc) noteAwaitedJob() {
+	if p.isJob || p.m.cfg.OnWait == nil {
+		return
+	}
+	if p.m.awaitsJob.Store(true); p.m.jobWaits.Load() {
+		p.m.waited.Do(p.m.cfg.OnWait)
+	}
+}
+
 // idle runs what blocks: the time does not count as CPU time.
 func (p *proc) idle(block func()) {
 	p.check()

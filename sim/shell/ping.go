@@ -83,7 +83,7 @@ func (p *proc) sendPings(address string, f pingFlags) (sent, received int) {
 		if !f.end.IsZero() {
 			d = min(d, time.Until(f.end))
 		}
-		p.idle(func() { p.wait(d) })
+		p.sleep(d)
 	}
 	for f.count == 0 || sent < f.count {
 		p.step(1)

@@ -55,6 +55,9 @@ func (r pipeReader) read(p *proc, b []byte) (n int, err error) {
 	r.mu.Lock()
 	if len(r.data) == 0 && !r.writerClosed {
 		r.mu.Unlock()
+		if r.m == nil { // from outside of the command
+			p.noteWait()
+		}
 		p.idle(func() {
 			r.mu.Lock()
 			defer r.mu.Unlock()

@@ -41,6 +41,10 @@ type machine struct {
 	cpu    pacer
 	output *bucket
 	wg     sync.WaitGroup
+
+	waited    sync.Once   // OnWait was called
+	jobWaits  atomic.Bool // a job in the background has waited
+	awaitsJob atomic.Bool // the command has waited for a job
 }
 
 // killed is the cause of a canceled process context.
@@ -139,6 +143,7 @@ type proc struct {
 	budget int
 	since  time.Time
 
+	isJob  bool        // it runs in the background
 	hidden atomic.Bool // it is the same as its parent for those who list processes
 
 	mu      sync.Mutex
@@ -171,6 +176,7 @@ func (m *machine) newProc(ctx context.Context, parent *proc, args []string) (*pr
 	p.ctx, p.cancel = context.WithCancelCause(ctx)
 	if parent != nil {
 		p.parent, p.dir, p.env, p.depth, p.since, p.cred = parent.pid, parent.dir, parent.env, parent.depth, parent.since, parent.cred
+		p.isJob = parent.isJob
 		parent.mu.Lock()
 		p.ignored = parent.ignored
 		parent.mu.Unlock()
