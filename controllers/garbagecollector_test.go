@@ -78,9 +78,14 @@ func TestNewKindIsMonitoredAlthoughUpstreamRemovesIt(t *testing.T) {
 }
 
 // waitingGC waits for caches as upstream's garbage collector does, which logs an error when that ends.
-type waitingGC struct{ garbageCollector }
+// A change follows the begin.
+type waitingGC struct {
+	garbageCollector
+	changed chan<- struct{}
+}
 
-func (waitingGC) Sync(ctx context.Context, _ discovery.ServerResourcesInterface, _ time.Duration) {
+func (gc waitingGC) Sync(ctx context.Context, _ discovery.ServerResourcesInterface, _ time.Duration) {
+	gc.changed <- struct{}{}
 	cache.WaitForNamedCacheSyncWithContext(ctx, func() bool { return false })
 }
 
@@ -88,9 +93,8 @@ func (waitingGC) Sync(ctx context.Context, _ discovery.ServerResourcesInterface,
 func TestEndOfSyncIsNotAnError(t *testing.T) {
 	var log strings.Builder
 	ctx := klog.NewContext(t.Context(), logr.FromSlogHandler(slog.NewTextHandler(&log, nil)))
-	gc := &crdAwareGC{garbageCollector: waitingGC{}}
 	changed := make(chan struct{}, 1)
-	changed <- struct{}{}
+	gc := &crdAwareGC{garbageCollector: waitingGC{changed: changed}}
 	if !gc.resyncKinds(ctx, changed) {
 		t.Error("the change was missed")
 	}
