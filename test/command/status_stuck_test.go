@@ -56,7 +56,7 @@ apiVersion: v1
 kind: Pod
 metadata: {name: novolume, namespace: default}
 spec:
-  containers: [{name: c, image: c}]
+  containers: [{name: c, image: c, volumeMounts: [{name: v, mountPath: /v}]}]
   volumes: [{name: v, secret: {secretName: missing}}]
 ---
 apiVersion: batch/v1
@@ -117,7 +117,7 @@ func TestStatusNamesWhatIsStuck(t *testing.T) {
 		status := strings.Join(strings.Fields(k.status()), " ")
 		return strings.Contains(status, "Namespace gone terminating for ") && strings.Contains(status, "finalizers remaining: example.com/wait") &&
 			strings.Contains(status, "Deployment default/late failed Pod late-") &&
-			strings.Contains(status, "settled, but 2 Pods cannot start, 1 Pod is unschedulable, 1 Pod waits for a restart, 1 Job failed") &&
+			strings.Contains(status, "2 Pods cannot start, 1 Pod is unschedulable, 1 Pod waits for a restart, 1 Job failed") &&
 			strings.Contains(status, "Pod default/nomap not ready container c is waiting: CreateContainerConfigError: ") &&
 			strings.Contains(status, "Pod default/novolume not ready container c is being created; last warning: FailedMount: ") &&
 			strings.Contains(status, "Job default/bad failed BackoffLimitExceeded: ")
