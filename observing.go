@@ -7,7 +7,9 @@ import (
 	"sync"
 	"time"
 
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apiserver/pkg/authentication/user"
+	"k8s.io/client-go/tools/cache"
 
 	"github.com/ctrlplane/ctrlplane/clients"
 	controlrest "github.com/ctrlplane/ctrlplane/control/rest"
@@ -25,6 +27,7 @@ func (p *controlPlane) startObserver() {
 	registerQueueMetrics()
 	meter := procstat.NewMeter()
 	follow := sync.OnceFunc(p.observeWrites)
+	problems := newProblemCounter(func(of runtime.Object) cache.SharedIndexInformer { return p.supervisor.Informer(of) })
 	p.observer = observe.New(observe.Options{
 		Records: max(p.config.Observe.Records, 0),
 		Queues:  queues.All(),
@@ -49,6 +52,12 @@ func (p *controlPlane) startObserver() {
 				return nil
 			}
 			return p.nodes.kubeletTimers()
+		},
+		Problems: func(now time.Time) []observe.Problem {
+			if !p.ready.Load() {
+				return nil
+			}
+			return problems.count(now)
 		},
 		Clients: func() []observe.Client {
 			if !p.ready.Load() {

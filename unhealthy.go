@@ -18,7 +18,15 @@ func (p *controlPlane) unhealthyObjects(ctx context.Context) ([]control.Unhealth
 	if err != nil {
 		return nil, err
 	}
-	stuck, err := waiter.FindStuck(ctx)
+	now, err := p.observer.Snapshot(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var others []observe.Object
+	for _, problem := range now.Problems {
+		others = append(others, problem.Objects...)
+	}
+	stuck, err := waiter.FindStuck(ctx, others)
 	var list []control.UnhealthyObject
 	for _, s := range stuck {
 		list = append(list, control.UnhealthyObject{

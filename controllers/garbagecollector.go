@@ -6,10 +6,12 @@ import (
 	"sync"
 	"time"
 
+	"github.com/go-logr/logr"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/controller-manager/controller"
+	"k8s.io/klog/v2"
 	"k8s.io/kubernetes/cmd/kube-controller-manager/app"
 
 	"github.com/ctrlplane/ctrlplane/internal/sleep"
@@ -135,5 +137,29 @@ func (gc *crdAwareGC) resyncKinds(ctx context.Context, changed <-chan struct{}) 
 func (gc *crdAwareGC) syncOnce(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, crdSyncPeriod)
 	defer cancel()
+	log := klog.FromContext(ctx)
+	ctx = klog.NewContext(ctx, log.WithSink(endedSyncSink{log.GetSink(), ctx}))
 	gc.garbageCollector.Sync(ctx, gc.discovery, 2*crdSyncPeriod)
+}
+
+// endedSyncSink is a logger without the errors of a call of Sync that we have ended: another one follows, or upstream's own loop.
+type endedSyncSink struct {
+	logr.LogSink
+	ctx context.Context
+}
+
+func (s endedSyncSink) Error(err error, msg string, kv ...any) {
+	if s.ctx.Err() != nil {
+		s.Info(0, msg, kv...)
+		return
+	}
+	s.LogSink.Error(err, msg, kv...)
+}
+
+func (s endedSyncSink) WithValues(kv ...any) logr.LogSink {
+	return endedSyncSink{s.LogSink.WithValues(kv...), s.ctx}
+}
+
+func (s endedSyncSink) WithName(name string) logr.LogSink {
+	return endedSyncSink{s.LogSink.WithName(name), s.ctx}
 }

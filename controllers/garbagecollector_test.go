@@ -2,13 +2,18 @@ package controllers
 
 import (
 	"context"
+	"log/slog"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/go-logr/logr"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/klog/v2"
 	"k8s.io/kubernetes/cmd/kube-controller-manager/app"
 	"k8s.io/kubernetes/pkg/controller/garbagecollector"
 )
@@ -70,4 +75,30 @@ func TestNewKindIsMonitoredAlthoughUpstreamRemovesIt(t *testing.T) {
 			t.Errorf("monitored after a late update of upstream: %q", got)
 		}
 	})
+}
+
+// waitingGC waits for caches as upstream's garbage collector does, which logs an error when that ends.
+// A change follows the begin.
+type waitingGC struct {
+	garbageCollector
+	changed chan<- struct{}
+}
+
+func (gc waitingGC) Sync(ctx context.Context, _ discovery.ServerResourcesInterface, _ time.Duration) {
+	gc.changed <- struct{}{}
+	cache.WaitForNamedCacheSyncWithContext(ctx, func() bool { return false })
+}
+
+// A wait for caches that ends because the kinds are read again is no error.
+func TestEndOfSyncIsNotAnError(t *testing.T) {
+	var log strings.Builder
+	ctx := klog.NewContext(t.Context(), logr.FromSlogHandler(slog.NewTextHandler(&log, nil)))
+	changed := make(chan struct{}, 1)
+	gc := &crdAwareGC{garbageCollector: waitingGC{changed: changed}}
+	if !gc.resyncKinds(ctx, changed) {
+		t.Error("the change was missed")
+	}
+	if got := log.String(); strings.Contains(got, "level=ERROR") || !strings.Contains(got, "Unable to sync caches") {
+		t.Error(got)
+	}
 }

@@ -13,14 +13,17 @@ import (
 	"maps"
 	"math/rand/v2"
 	"net/http"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apiserver/pkg/server/healthz"
 	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/cache"
 	componentbaseconfig "k8s.io/component-base/config"
 	"k8s.io/component-base/configz"
 	configv1alpha1 "k8s.io/kube-controller-manager/config/v1alpha1"
@@ -45,8 +48,9 @@ type Supervisor struct {
 	suspension atomic.Pointer[suspension] // the last one; nil if there was none
 
 	mu        sync.Mutex
-	informers *sharedInformers // nil until Prepare
-	api       APIServer        // nil until Start
+	informers *sharedInformers               // nil until Prepare
+	caches    atomic.Pointer[trackedFactory] // of informers, for those that do not hold the lock
+	api       APIServer                      // nil until Start
 	started   bool
 	closed    bool
 }
@@ -121,7 +125,22 @@ func (s *Supervisor) newInformers() (*sharedInformers, error) {
 	if err := informers.resyncNamespaces(s.config.NamespaceController.NamespaceSyncPeriod.Duration); err != nil {
 		return nil, errors.Join(err, informers.close())
 	}
+	s.caches.Store(informers.typed)
 	return informers, nil
+}
+
+// Informer returns the informer of the kind of an object, to read its cache; nil if no controller needs one.
+func (s *Supervisor) Informer(of runtime.Object) cache.SharedIndexInformer {
+	factory := s.caches.Load()
+	if factory == nil {
+		return nil
+	}
+	factory.mu.Lock()
+	defer factory.mu.Unlock()
+	if informer := factory.kinds[reflect.TypeOf(of)]; informer != nil && informer.HasSynced() {
+		return informer
+	}
+	return nil
 }
 
 // needAPIServer are the controllers whose constructors call the API server. They

@@ -8,34 +8,42 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/ctrlplane/ctrlplane/internal/words"
+	"github.com/ctrlplane/ctrlplane/observe"
 )
 
 // containersProblem returns the first problem of a Pod's containers.
 func containersProblem(pod *corev1.Pod) (problem, bool) {
-	for _, c := range slices.Concat(pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses) {
-		if t, ok := containerProblem(c); ok {
-			t.text = fmt.Sprintf("container %s %s", c.Name, t.text)
-			if t.clarity == clarityCrashed {
-				t.log = &ContainerLog{Previous: c.State.Terminated == nil}
-				if len(pod.Spec.InitContainers)+len(pod.Spec.Containers) > 1 {
-					t.log.Container = c.Name
-				}
+	for _, list := range [...][]corev1.ContainerStatus{pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses} {
+		for i := range list {
+			if t, ok := containerProblem(&list[i]); ok {
+				return nameContainer(t, pod, &list[i]), true
 			}
-			return t, true
 		}
 	}
 	if c, ok := nextInitContainer(pod); ok && c.State.Waiting != nil && c.State.Waiting.Reason == "PodInitializing" {
-		return problem{clarityStarting, fmt.Sprintf("container %s is being created", c.Name), true, nil}, true
+		return problem{clarity: clarityStarting, text: fmt.Sprintf("container %s is being created", c.Name), vague: true}, true
 	}
 	if pod.Status.Phase != corev1.PodRunning {
 		return problem{}, false
 	}
 	for _, c := range pod.Status.ContainerStatuses {
 		if c.State.Running != nil && !c.Ready {
-			return problem{clarityUnready, fmt.Sprintf("container %s is running but not ready", c.Name), true, nil}, true
+			return problem{clarity: clarityUnready, text: fmt.Sprintf("container %s is running but not ready", c.Name), vague: true}, true
 		}
 	}
 	return problem{}, false
+}
+
+// nameContainer completes the problem of one of a Pod's containers.
+func nameContainer(t problem, pod *corev1.Pod, c *corev1.ContainerStatus) problem {
+	t.text = fmt.Sprintf("container %s %s", c.Name, t.text)
+	if t.clarity == clarityCrashed {
+		t.log = &ContainerLog{Previous: c.State.Terminated == nil}
+		if len(pod.Spec.InitContainers)+len(pod.Spec.Containers) > 1 {
+			t.log.Container = c.Name
+		}
+	}
+	return t
 }
 
 // nextInitContainer returns the first init container that the containers after it wait for.
@@ -59,26 +67,30 @@ func isSidecar(pod *corev1.Pod, name string) bool {
 // lostReason is the reason of a kubelet for the end of a container that it does not find: how that ended is not known.
 const lostReason = "ContainerStatusUnknown"
 
-func containerProblem(c corev1.ContainerStatus) (problem, bool) {
+func containerProblem(c *corev1.ContainerStatus) (problem, bool) {
 	last := c.LastTerminationState.Terminated
 	if last != nil && last.Reason == lostReason {
 		last = nil
 	}
 	if w := c.State.Waiting; w != nil && !slices.Contains([]string{"", "ContainerCreating", "PodInitializing"}, w.Reason) {
 		text := "is waiting: " + joinReason(w.Reason, w.Message)
-		if last != nil {
-			return problem{clarityCrashed, fmt.Sprintf("%s; %s, %s", text, exitText(last), restartsText(c)), false, nil}, true
+		trouble := observe.CannotStart
+		if w.Reason == "CrashLoopBackOff" {
+			trouble = observe.WaitsForRestart
 		}
-		return problem{clarityStuck, text, false, nil}, true
+		if last != nil {
+			return problem{clarity: clarityCrashed, text: fmt.Sprintf("%s; %s, %s", text, exitText(last), restartsText(c)), trouble: trouble}, true
+		}
+		return problem{clarity: clarityStuck, text: text, trouble: trouble}, true
 	}
 	if t := c.State.Terminated; t != nil && t.ExitCode != 0 {
-		return problem{clarityCrashed, exitText(t), false, nil}, true
+		return problem{clarity: clarityCrashed, text: exitText(t)}, true
 	}
 	if last != nil && !c.Ready {
-		return problem{clarityCrashed, fmt.Sprintf("is not ready; %s, %s", exitText(last), restartsText(c)), false, nil}, true
+		return problem{clarity: clarityCrashed, text: fmt.Sprintf("is not ready; %s, %s", exitText(last), restartsText(c))}, true
 	}
 	if w := c.State.Waiting; w != nil && w.Reason == "ContainerCreating" {
-		return problem{clarityStarting, "is being created", true, nil}, true
+		return problem{clarity: clarityStarting, text: "is being created", vague: true}, true
 	}
 	return problem{}, false
 }
@@ -98,4 +110,6 @@ func exitText(t *corev1.ContainerStateTerminated) string {
 	return text
 }
 
-func restartsText(c corev1.ContainerStatus) string { return "restarted " + words.Times(c.RestartCount) }
+func restartsText(c *corev1.ContainerStatus) string {
+	return "restarted " + words.Times(c.RestartCount)
+}

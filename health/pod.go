@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/ctrlplane/ctrlplane/internal/words"
+	"github.com/ctrlplane/ctrlplane/observe"
 )
 
 // explainPods explains why the Pods of a workload are not healthy, or that there are
@@ -95,6 +96,7 @@ type problem struct {
 	text    string
 	vague   bool // its events may have details
 	log     *ContainerLog
+	trouble observe.What // as TroubleOf counts it
 }
 
 func podProblem(u *unstructured.Unstructured) problem {
@@ -102,37 +104,41 @@ func podProblem(u *unstructured.Unstructured) problem {
 	if err := convertObject(u, &pod); err != nil {
 		return problem{text: err.Error()}
 	}
-	if t, ok := containersProblem(&pod); ok {
+	return findPodProblem(&pod)
+}
+
+func findPodProblem(pod *corev1.Pod) problem {
+	if t, ok := containersProblem(pod); ok {
 		return t
 	}
 	if pod.Status.Phase == corev1.PodFailed {
-		return problem{clarityCrashed, cmp.Or(joinReason(pod.Status.Reason, pod.Status.Message), "failed"), false, nil}
+		return problem{clarity: clarityCrashed, text: cmp.Or(joinReason(pod.Status.Reason, pod.Status.Message), "failed")}
 	}
 	for _, c := range pod.Status.Conditions {
 		if c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse {
 			if c.Reason == corev1.PodReasonUnschedulable {
-				return problem{clarityUnassigned, "unschedulable: " + c.Message, false, nil}
+				return problem{clarity: clarityUnassigned, text: "unschedulable: " + c.Message, trouble: observe.Unschedulable}
 			}
-			return problem{clarityUnassigned, joinReason(c.Reason, c.Message), false, nil}
+			return problem{clarity: clarityUnassigned, text: joinReason(c.Reason, c.Message)}
 		}
 	}
 	if pod.Spec.NodeName == "" {
-		return problem{clarityUnassigned, "not assigned to a node by a scheduler", true, nil}
+		return problem{clarity: clarityUnassigned, text: "not assigned to a node by a scheduler", vague: true}
 	}
-	return nodeProblem(&pod)
+	return nodeProblem(pod)
 }
 
 // nodeProblem returns the problem of a Pod that is assigned to a node.
 func nodeProblem(pod *corev1.Pod) problem {
 	if len(pod.Status.ContainerStatuses)+len(pod.Status.InitContainerStatuses) == 0 {
-		return problem{clarityStarting, fmt.Sprintf("the kubelet of node %s has not started it", pod.Spec.NodeName), true, nil}
+		return problem{clarity: clarityStarting, text: fmt.Sprintf("the kubelet of node %s has not started it", pod.Spec.NodeName), vague: true}
 	}
 	for _, gate := range pod.Spec.ReadinessGates {
 		if !slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {
 			return c.Type == gate.ConditionType && c.Status == corev1.ConditionTrue
 		}) {
-			return problem{clarityUnready, fmt.Sprintf("readiness gate %s is not true", gate.ConditionType), true, nil}
+			return problem{clarity: clarityUnready, text: fmt.Sprintf("readiness gate %s is not true", gate.ConditionType), vague: true}
 		}
 	}
-	return problem{clarityStarting, "not ready", true, nil}
+	return problem{clarity: clarityStarting, text: "not ready", vague: true}
 }

@@ -168,6 +168,8 @@ func (s *State) applyStricterRules(u *unstructured.Unstructured) {
 	case podKind:
 		if phase, _, _ := unstructured.NestedString(u.Object, "status", "phase"); phase == string(corev1.PodFailed) {
 			s.Status, s.Message, s.Final = Failed, "Pod has failed", true
+		} else if phase == string(corev1.PodPending) && s.Status == Failed { // kstatus: it has been unschedulable for 15 s
+			s.Status = InProgress
 		}
 	case jobKind:
 		s.applyJobRules(u)

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/ctrlplane/ctrlplane/internal/requestlog"
+	"github.com/ctrlplane/ctrlplane/observe"
 )
 
 // Stuck is an object that waits for something that need not come by itself.
@@ -29,11 +30,11 @@ var stuckKinds = []struct {
 	{apiServices, "", InProgress},
 }
 
-// FindStuck returns the Namespaces that are being deleted, the Deployments whose rollout has exceeded its deadline, and the
-// APIServices that are not available, with the reasons.
-func (w *Waiter) FindStuck(ctx context.Context) (found []Stuck, err error) {
+// FindStuck returns the Namespaces that are being deleted, the Deployments whose rollout has exceeded its deadline, the
+// APIServices that are not available, and those of other objects that are not healthy, with the reasons.
+func (w *Waiter) FindStuck(ctx context.Context, others []observe.Object) (found []Stuck, err error) {
 	ctx = requestlog.Discard(ctx)
-	explained, lists := 0, newSharedLists()
+	lists := newSharedLists()
 	for _, kind := range stuckKinds {
 		list, err := w.objects.Resource(kind.resource).List(ctx, metav1.ListOptions{FieldSelector: kind.fieldSelector, Limit: maxListed})
 		if err != nil {
@@ -54,11 +55,19 @@ func (w *Waiter) FindStuck(ctx context.Context) (found []Stuck, err error) {
 				}
 				s.Since = conditionTime(u, s.Message)
 			}
-			if s.Reason = s.Message; explained < maxExplained {
-				explained++
+			if s.Reason = s.Message; len(found) < maxExplained {
 				s.Reason = w.why(ctx, u, lists)
 			}
 			found = append(found, s)
+		}
+	}
+	for _, o := range others {
+		s, err := w.Examine(ctx, o.Kind, o.Namespace, o.Name)
+		if err != nil {
+			return found, err
+		}
+		if s.Status != Current && s.Status != NotFound { // otherwise it has changed since it was found
+			found = append(found, Stuck{Unhealthy: Unhealthy{State: s, Reason: s.Message}})
 		}
 	}
 	return found, ctx.Err()

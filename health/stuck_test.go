@@ -48,7 +48,7 @@ status:
 {apiVersion: apiregistration.k8s.io/v1, kind: APIService, metadata: {name: v1.b.example.com}, spec: {group: b.example.com, version: v1}}
 ---
 {apiVersion: apiregistration.k8s.io/v1, kind: APIService, metadata: {name: v1.apps}, spec: {group: apps, version: v1}, status: {conditions: [{type: Available, status: "True", reason: Local}]}}`), rolledOut)...)
-	found, err := c.FindStuck(t.Context())
+	found, err := c.FindStuck(t.Context(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -37,6 +37,8 @@ type Options struct {
 	Unlisted func(controller string) string
 	// Timers returns the timers of components that have no queues. May be nil.
 	Timers func() []Timer
+	// Problems returns the problems that objects have now, in a list that does not change any more. May be nil.
+	Problems func(now time.Time) []Problem
 	// Clients returns the clients outside of the process. May be nil.
 	Clients func() []Client
 	// Process describes the process. It is called once a second and for each
@@ -64,6 +66,7 @@ type Observer struct {
 	callKinds growingMap[callKind, knownCallKind]
 	handlers  handlers
 	timers    timers
+	problems  problems
 
 	started time.Time
 
@@ -283,11 +286,12 @@ func (o *Observer) addControllers(s *Snapshot, running map[string][]RunningSync,
 	}
 }
 
-// judgeSettled says who is busy, which timers there are, and whether the control plane is settled.
+// judgeSettled says who is busy, which timers and problems there are, and whether the control plane is settled.
 func (o *Observer) judgeSettled(s *Snapshot) {
 	p := &s.Process
 	p.Busy = busyNames(s)
 	s.Timers = o.readTimers(s.Time, p.Busy != nil)
+	s.Problems = o.readProblems(s.Time, p.Busy != nil)
 	if p.Busy == nil {
 		p.Quiet = o.isQuiet(s.Time)
 		p.Busy = s.dueBy(s.Time.Add(settleHorizon))

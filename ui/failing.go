@@ -42,8 +42,8 @@ func DescribeFailing(s observe.Snapshot) string {
 	if stopped.listed > 0 {
 		parts = append(parts, stopped.String()+" failed before the stop")
 	}
-	if n := len(failedTimers(s)); n > 0 {
-		parts = append(parts, countWaiting(n, "Pod"))
+	for i := range s.Problems {
+		parts = append(parts, describeProblem(&s.Problems[i]))
 	}
 	for _, c := range s.Clients {
 		if c.Refused != "" {
@@ -53,9 +53,36 @@ func DescribeFailing(s observe.Snapshot) string {
 	return strings.Join(parts, ", ")
 }
 
-// countWaiting counts what waits for a restart: "2 Pods wait for a restart".
-func countWaiting(n int, noun string) string {
-	return CountNoun(n, noun) + map[bool]string{true: " waits", false: " wait"}[n == 1] + " for a restart"
+// problemTexts says what the problem of one object, and of several, is.
+var problemTexts = map[observe.What][2]string{
+	observe.CannotStart:     {"cannot start", "cannot start"},
+	observe.WaitsForRestart: {"waits for a restart", "wait for a restart"},
+	observe.Unschedulable:   {"is unschedulable", "are unschedulable"},
+	observe.HasFailed:       {"failed", "failed"},
+}
+
+// describeProblem counts objects with a problem: "2 Pods wait for a restart".
+func describeProblem(p *observe.Problem) string { return countProblem(p.Count, p.Kind, p.What) }
+
+func countProblem(n int, noun string, what observe.What) string {
+	texts := problemTexts[what]
+	if n == 1 {
+		return CountNoun(n, noun) + " " + texts[0]
+	}
+	return CountNoun(n, noun) + " " + texts[1]
+}
+
+// nameProblem is like describeProblem, with the names of the first objects: "2 Pods cannot start: default/a, default/b".
+func nameProblem(p *observe.Problem) string {
+	names := make([]string, len(p.Objects))
+	for i := range p.Objects {
+		names[i] = p.Objects[i].Key()
+	}
+	text := describeProblem(p) + ": " + strings.Join(names, ", ")
+	if more := p.Count - len(names); more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	return text
 }
 
 // failedTimers returns the timers of what waits because it has failed: Pods in CrashLoopBackOff.
@@ -110,6 +137,7 @@ func isConflict(err string) bool {
 var (
 	aboutObject  = regexp.MustCompile(`^(Operation cannot be fulfilled on )?[a-z0-9.-]+ "[^"]*":? (is )?`)
 	notPermitted = regexp.MustCompile(`^User "[^"]*" (cannot \w+) resource "([^"]*)"`)
+	notFound     = regexp.MustCompile(`^([a-z0-9-]+)[a-z0-9.-]* "([^"]*)" not found$`)
 	overQuota    = regexp.MustCompile(`^(exceeded quota: .+), requested: (\S+), used: (\S+), limited: (\S+)`)
 )
 
@@ -127,6 +155,16 @@ func ShortError(err string) string {
 		return shortenQuota(notPermitted.ReplaceAllString(reason, "$1 $2"))
 	}
 	return strings.TrimPrefix(err, aboutObject.FindString(err))
+}
+
+// ShortErrorOf is like ShortError for the sync of a key, but keeps which object is not found: it is most often another one than
+// that of the key.
+func ShortErrorOf(err, key string) string {
+	m := notFound.FindStringSubmatch(err)
+	if m == nil || m[2] == key[strings.LastIndexByte(key, '/')+1:] {
+		return ShortError(err)
+	}
+	return fmt.Sprintf("%s %q not found", m[1], m[2])
 }
 
 // shortenQuota joins the three lists of numbers of upstream's error: "pods 10+1 of 10" are those
@@ -178,7 +216,7 @@ func countMoreKeys(n int) string { return CountNoun(n, "more key") }
 
 // SettledWarnings says, one line each, what a settled control plane does not do: keys fail, the
 // process of an operator has ended, a kind cannot be listed, a client is paused or delayed, its reads are refused, its writes fail,
-// or Pods wait for a restart.
+// or Pods or Jobs have a problem.
 func SettledWarnings(s observe.Snapshot, failing []trace.FailingWrite) (lines []string) {
 	for _, c := range s.Controllers {
 		if c.ProcessState() == observe.StateOff && observe.IsReported(c.Name) {
@@ -203,12 +241,27 @@ func SettledWarnings(s observe.Snapshot, failing []trace.FailingWrite) (lines []
 	for _, line := range FailingWriteLines(failing) {
 		lines = append(lines, "settled, but "+line)
 	}
+	for i := range s.Problems {
+		lines = append(lines, problemWarnings(s, &s.Problems[i])...)
+	}
+	return lines
+}
+
+// problemWarnings describes a problem. Of Pods that wait for a restart it says when the first ones have it, as far as that is known.
+func problemWarnings(s observe.Snapshot, p *observe.Problem) (lines []string) {
+	if p.What != observe.WaitsForRestart {
+		return []string{"settled, but " + nameProblem(p)}
+	}
 	waiting := failedTimers(s)
-	for _, t := range waiting[:min(len(waiting), maxFailing)] {
+	waiting = waiting[:min(len(waiting), maxFailing, p.Count)]
+	for _, t := range waiting {
 		lines = append(lines, fmt.Sprintf("settled, but %s waits for a restart: %s, next attempt in %s", t.What, t.Reason, words.Duration(max(t.Due.Sub(s.Time), 0))))
 	}
-	if more := len(waiting) - maxFailing; more > 0 {
-		lines = append(lines, "settled, but "+countWaiting(more, "more Pod"))
+	switch more := p.Count - len(waiting); {
+	case len(waiting) == 0:
+		lines = append(lines, "settled, but "+nameProblem(p))
+	case more > 0:
+		lines = append(lines, "settled, but "+countProblem(more, "more "+p.Kind, p.What))
 	}
 	return lines
 }

@@ -38,6 +38,20 @@ func TestShortError(t *testing.T) {
 	}
 }
 
+// An error that names another object than the key keeps its name.
+func TestShortErrorOf(t *testing.T) {
+	for _, c := range []struct{ key, err, want string }{
+		{"default/w2", `storageclass.storage.k8s.io "nosuch" not found`, `storageclass "nosuch" not found`},
+		{"default/w2", `persistentvolumeclaims "w2" not found`, "not found"},
+		{"w2", `configmaps "w" not found`, `configmaps "w" not found`},
+		{"default/w2", `pods "w2-1" is forbidden: exceeded quota: small`, "exceeded quota: small"},
+	} {
+		if got := ShortErrorOf(c.err, c.key); got != c.want {
+			t.Errorf("%s, %q: got %q, want %q", c.key, c.err, got, c.want)
+		}
+	}
+}
+
 // A conflict passes, unless it goes on; one that was injected is as any other. So does a wait for a stale cache.
 func TestConflictsThatGoOnFail(t *testing.T) {
 	const stale = "read version: 7 is not as new as written version: 9 for group resource pods"
@@ -98,6 +112,11 @@ func TestSettledWarnings(t *testing.T) {
 	for i := range maxFailing + 1 {
 		s.Timers = append(s.Timers, observe.Timer{What: fmt.Sprintf("Pod default/web-%d", i), Due: now.Add(9 * time.Second), Reason: "CrashLoopBackOff"})
 	}
+	s.Problems = []observe.Problem{
+		{Kind: "Pod", What: observe.CannotStart, Count: 2, Objects: []observe.Object{{Kind: "Pod", Namespace: "default", Name: "a"}}},
+		{Kind: "Pod", What: observe.WaitsForRestart, Count: maxFailing + 1},
+		{Kind: "Job", What: observe.HasFailed, Count: 1, Objects: []observe.Object{{Kind: "Job", Namespace: "default", Name: "j"}}},
+	}
 	want := []string{
 		"settled, but hpa waits: a kind that it needs cannot be listed: failed to list HPAs: not found",
 		"settled, but chaos/page does not run: its process has ended, 3.0 s ago",
@@ -106,15 +125,17 @@ func TestSettledWarnings(t *testing.T) {
 		"settled, but shop (bob): list of configmaps is refused: forbidden",
 		"settled, but keda-operator (admin) is paused: its writes are held",
 		"settled, but slow (admin) is delayed: each call waits 20s",
+		"settled, but 2 Pods cannot start: default/a and 1 more",
 		"settled, but Pod default/web-0 waits for a restart: CrashLoopBackOff, next attempt in 9.0 s",
 		"settled, but Pod default/web-1 waits for a restart: CrashLoopBackOff, next attempt in 9.0 s",
 		"settled, but Pod default/web-2 waits for a restart: CrashLoopBackOff, next attempt in 9.0 s",
 		"settled, but 1 more Pod waits for a restart",
+		"settled, but 1 Job failed: default/j",
 	}
 	if got := SettledWarnings(s, nil); !slices.Equal(got, want) {
 		t.Errorf("got %q", got)
 	}
-	if got, want := DescribeFailing(s), "1 key fails, 4 Pods wait for a restart, reads of shop are refused"; got != want {
+	if got, want := DescribeFailing(s), "1 key fails, 2 Pods cannot start, 4 Pods wait for a restart, 1 Job failed, reads of shop are refused"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 	want = []string{"the last sync of chaos/site failed: site: default/f1, 14 times in a row, next attempt in 1 m 00 s: no luck"}

@@ -58,8 +58,7 @@ func (p *plainWriter) writeSnapshot(s observe.Snapshot) error {
 			return nil
 		}
 	} else if s.Time.Sub(p.lastSummary) < summaryInterval {
-		p.settledShown = false
-		return nil
+		return nil // if that ends before a line says so, "settled" would repeat the last one
 	}
 	p.settledShown, p.failing, p.lastSummary = s.Process.Settled, failing, s.Time
 	return p.writeLine(joinFields([]string{formatTime(s.Time.Local()), summarizeActivity(s)}))

@@ -95,6 +95,8 @@ func newStartError(name string, err error) error {
 	}
 	hint := "check that it can be executed"
 	switch {
+	case errors.Is(err, exec.ErrNotFound) && name == "kubectl":
+		hint = "name the one of this program: " + programWord() + " kubectl"
 	case errors.Is(err, exec.ErrNotFound):
 		hint = "give its path, or add its folder to PATH"
 	case errors.Is(err, fs.ErrNotExist):

@@ -168,7 +168,7 @@ func (v *session) runView(ctx context.Context) (err error) {
 	}
 	// Short lines: terminals break long ones in the middle of a word.
 	out := endable(ctx, v.stdout)
-	fmt.Fprintf(out, "The control plane keeps running.\n  To open the view again: %s\n  To stop the control plane: Ctrl-C here\n", v.up.servedTarget().commandLine("top"))
+	fmt.Fprintf(out, "The control plane keeps running.\n  This terminal shows its events\n  To open the view again: %s\n  To stop the control plane: Ctrl-C here\n", v.up.servedTarget().commandLine("top"))
 	if now, err = src.Snapshot(ctx); err != nil {
 		return err
 	}

@@ -24,6 +24,7 @@ const (
 	queuesList      = "queues"
 	clientsList     = "clients"
 	timersList      = "timers"
+	problemsList    = "problems"
 )
 
 // encoder turns snapshots into lines: a whole one, then what changes.
@@ -53,6 +54,9 @@ func (e *encoder) encode(s observe.Snapshot) any {
 	queues := e.changedQueues(&c, s.Queues)
 	if !reflect.DeepEqual(e.last.Timers, s.Timers) {
 		c.Whole, c.Timers = append(c.Whole, timersList), s.Timers
+	}
+	if !reflect.DeepEqual(e.last.Problems, s.Problems) {
+		c.Whole, c.Problems = append(c.Whole, problemsList), s.Problems
 	}
 	if !must && s.Time.Sub(e.last.Time) < quietInterval && e.isQuiet(&c, &s, queues) {
 		return nil

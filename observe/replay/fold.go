@@ -78,6 +78,9 @@ func (f *fold) apply(c *stateChange) error {
 	if c.isWhole(timersList) {
 		f.last.Timers = c.Timers
 	}
+	if c.isWhole(problemsList) {
+		f.last.Problems = c.Problems
+	}
 	return nil
 }
 

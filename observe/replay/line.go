@@ -57,6 +57,7 @@ type stateChange struct {
 	Queues      []queueChange        `json:"queues,omitempty"`
 	Clients     []observe.Client     `json:"clients,omitempty"`
 	Timers      []observe.Timer      `json:"timers,omitempty"`
+	Problems    []observe.Problem    `json:"problems,omitempty"`
 }
 
 // queueChange is a queue whose history is the last Keep samples of the one that was last listed,

@@ -56,6 +56,7 @@ func snapshots() (list []observe.Snapshot) {
 		}
 		if i%5 == 0 {
 			s.Timers = []observe.Timer{{Controller: "c0", Due: s.Time}}
+			s.Problems = []observe.Problem{{Kind: "Pod", What: observe.CannotStart, Count: i}}
 		}
 		list = append(list, s)
 	}
@@ -297,6 +298,7 @@ func TestChangesOfAnIdleControlPlane(t *testing.T) {
 		"a second later":    {change: func(s *observe.Snapshot) { s.Time = at(time.Second) }, want: true},
 		"nothing but time":  {change: func(*observe.Snapshot) {}},
 		"a timer is set":    {change: func(s *observe.Snapshot) { s.Timers = []observe.Timer{{Controller: "c"}} }, want: true},
+		"a Pod fails":       {change: func(s *observe.Snapshot) { s.Problems = []observe.Problem{{Kind: "Pod"}} }, want: true},
 		"the process stops": {change: func(s *observe.Snapshot) { s.Process.State = observe.Stopping }, want: true},
 	} {
 		snapshot := func(after time.Duration) observe.Snapshot {

@@ -14,9 +14,15 @@ import (
 func (c *Chain) writeText(w io.Writer, s Style) error {
 	p := newPainter(s, c.phrases())
 	fmt.Fprintf(&p.b, "Why %s (%s, from %s)\n", c.happenedTo(p.strong(p.fullName(c.About))), p.formatDuration(c.Took), p.formatClock(c.Start))
+	if c.What == Changed {
+		c.writeUserChanges(p)
+	}
 	p.writeSentence(c.summarize(p.phrases))
 	if e := c.quoted; e != nil {
 		p.writeSentence(p.sentence(p.actor(c.Links[0]) + " had written an Event about it: " + words.OneLine(e.Reason+": "+p.shorten(strings.TrimSuffix(e.Note, ".")))))
+	}
+	if c.What != Changed {
+		c.writeUserChanges(p)
 	}
 	c.writeSince(p)
 	switch {

@@ -61,8 +61,8 @@
 //     linkversions.go and writeindex.go link events to calls, linkadds.go, queueadds.go, opensync.go,
 //     merged.go and replacements.go syncs to events, loosecalls.go and nodetimers.go calls outside of syncs;
 //   - what is noted at a node: noeffect.go, nostatus.go, conflict.go, absentowner.go;
-//   - trace.go has Build, and prune.go what it leaves out; why.go has Why, with deletion.go, since.go and
-//     unknown.go; loop.go finds hot loops, lastchange.go and createdfor.go what others ask for;
+//   - trace.go has Build, and prune.go what it leaves out; why.go has Why, with deletion.go, since.go,
+//     userchanges.go and unknown.go; loop.go finds hot loops, lastchange.go and createdfor.go what others ask for;
 //   - what holds at present, beside a chain: failing.go, failingwrites.go, failedeffects.go, working.go,
 //     waiting.go, unanswered.go, ended.go;
 //   - output: format.go, then text.go and chaintext.go (text, with painter.go, fold.go and rounds.go),

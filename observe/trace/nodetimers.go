@@ -9,6 +9,7 @@ import (
 const (
 	nodeLifecycle = "node-lifecycle-controller"
 	taintEviction = "taint-eviction-controller"
+	podGC         = "pod-garbage-collector-controller"
 )
 
 // maxNodePass is how long after node-lifecycle-controller has marked a node it taints it and marks
@@ -20,7 +21,8 @@ const maxNodePass = 10 * time.Second
 //
 //   - node-lifecycle-controller marks a node that is silent, after a user has asked ctrlplane for it;
 //   - it taints the node that it has marked, and marks its Pods;
-//   - taint-eviction-controller evicts the Pods of a node that was changed, other than in its status.
+//   - taint-eviction-controller evicts the Pods of a node that was changed, other than in its status;
+//   - pod-garbage-collector-controller deletes the Pods of a node that was deleted 40 s before: it receives no events of nodes.
 func (g *graph) linkNodeTimers() {
 	bindings := map[place][]*Node{}
 	events := map[string][]*Node{} // of Nodes, by controller
@@ -36,6 +38,11 @@ func (g *graph) linkNodeTimers() {
 	}
 	only := g.onlyNode()
 	for _, c := range g.calls {
+		if c.parent == nil && c.Controller == podGC && c.Object.Resource == "pods" {
+			if gone := g.removalOfNode(boundToBefore(bindings[placeOf(c.Object)], c), c.Time); gone != nil {
+				c.setCause(gone, Likely, ByDelay)
+			}
+		}
 		if c.parent != nil || len(events[c.Controller]) == 0 {
 			continue
 		}
@@ -50,6 +57,23 @@ func (g *graph) linkNodeTimers() {
 			c.setCause(last, Likely, ByDelay)
 		}
 	}
+}
+
+// removalOfNode returns the call that has removed a node, if the node does not exist at a time; else nil.
+func (g *graph) removalOfNode(name string, at time.Time) (removal *Node) {
+	node := observe.Object{Resource: "nodes", Name: name}
+	for _, c := range g.calls {
+		if name == "" || c.End().After(at) || placeOf(c.Object) != placeOf(&node) {
+			continue
+		}
+		switch c.writeEffect(node) {
+		case Deleted:
+			removal = c
+		case Created:
+			removal = nil
+		}
+	}
+	return removal
 }
 
 // onlyNode returns the name of the Node that the records name; "" if they name several or none.

@@ -2,6 +2,7 @@ package trace
 
 import (
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -136,6 +137,38 @@ func TestOffsetsShowMilliseconds(t *testing.T) {
 	} {
 		if got := (phrases{}).formatOffset(d); got != want {
 			t.Errorf("%v: %q, want %q", d, got, want)
+		}
+	}
+}
+
+// The Pods of a node that was deleted are deleted later, without an event; those of one that exists, for another reason.
+func TestPodsOfADeletedNode(t *testing.T) {
+	for name, deletes := range map[string]bool{"deleted": true, "kept": false} {
+		at := time.Date(2026, 7, 1, 12, 0, 0, 0, time.UTC)
+		var records []observe.Record
+		add := func(c *observe.Called) {
+			at = at.Add(time.Second)
+			c.Began, c.Took = at, time.Millisecond
+			records = append(records, observe.Record{Seq: uint64(len(records) + 1), Time: at.Add(c.Took), Event: c})
+		}
+		pod := observe.Object{Resource: "pods", Kind: "Pod", Namespace: "default", Name: "web", UID: "u"}
+		wrote := func(version string, deleted bool) []observe.Written {
+			return []observe.Written{{Resource: "pods", Namespace: "default", Name: "web", ResourceVersion: version, Deleted: deleted}}
+		}
+		add(&observe.Called{Controller: "kubectl (admin)", Client: &observe.Caller{}, Verb: "create", Status: 201, Object: pod, ResourceVersion: "1", Wrote: wrote("1", false)})
+		add(&observe.Called{Controller: "kube-scheduler", Verb: "create", Subresource: "binding", Status: 201, Object: pod, BoundTo: "n1", ResourceVersion: "2", Wrote: wrote("2", false)})
+		if deletes {
+			add(&observe.Called{Controller: "kubectl (admin)", Client: &observe.Caller{}, Verb: "delete", Status: 200, Object: observe.Object{Resource: "nodes", Kind: "Node", Name: "n1"},
+				Wrote: []observe.Written{{Resource: "nodes", Name: "n1", ResourceVersion: "3", Deleted: true}}})
+		}
+		add(&observe.Called{Controller: podGC, Verb: "delete", Status: 200, Object: pod, Wrote: wrote("4", true)})
+		chain, err := Why(records, pod, Options{What: Deleted})
+		if err != nil {
+			t.Fatal(err)
+		}
+		text := writeString(t, chain, Text, Style{})
+		if strings.Contains(text, "kubectl (admin) deleted Node n1") != deletes || strings.Contains(text, "is not in the records") == deletes {
+			t.Errorf("%s:\n%s", name, text)
 		}
 	}
 }

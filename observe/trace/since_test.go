@@ -41,6 +41,8 @@ func TestWhySaysWhatHappenedSince(t *testing.T) {
 	busy := observe.Called{Verb: "update", Status: 429, Error: "too many requests"}
 	absent := observe.Called{Verb: "delete", Status: 404, Error: "not found"}
 	scaled := observe.Called{Verb: "patch", Subresource: "scale", ResourceVersion: "9", Wrote: written("9", false)}
+	gone := observe.Called{Verb: "delete", Wrote: written("12", true)}
+	patched := observe.Called{Verb: "patch", ResourceVersion: "8", Wrote: written("8", false)}
 	status := observe.Called{Verb: "update", Subresource: "status", ResourceVersion: "10", Wrote: written("10", false)}
 	restored := observe.Called{Verb: observe.VerbRestore, ResourceVersion: "11", Wrote: written("11", false)}
 	removed := observe.Called{Verb: observe.VerbRestore, ResourceVersion: "12", Wrote: written("12", true)}
@@ -75,9 +77,14 @@ func TestWhySaysWhatHappenedSince(t *testing.T) {
 		"changed by a restore":   {[]observe.Called{created, scaled, restored}, "", []string{"was created"}, "Later"},
 		"removed by a restore":   {[]observe.Called{created, removed}, "", []string{later + "removed Deployment web"}, "restored"},
 
+		"changed since":            {[]observe.Called{created, scaled, status}, "", []string{"was created", later + `scaled Deployment web: "why web --changed" shows the last change.`}, "times"},
+		"changed twice":            {[]observe.Called{created, patched, scaled, status}, "", []string{`Later changed 2 times by requests of users, last at 12:00:02.000, kubectl (admin) scaled Deployment web: "why web --changed" shows the last change.`}, ""},
+		"changed, then its status": {[]observe.Called{created, scaled, status}, Changed, []string{"The last change by a user: at 12:00:01.000, kubectl (admin) scaled Deployment web; what follows has changed only the status since."}, "Later"},
+		"changed and deleted":      {[]observe.Called{created, scaled, gone}, "", []string{"deleted Deployment web"}, "scaled"},
+		"only its status":          {[]observe.Called{created, status}, Changed, []string{"was changed"}, "last change by a user"},
 		"refused, then done":       {[]observe.Called{created, refused, scaled}, "", []string{"was created", `Later, at 12:00:02.000, kubectl (admin) scaled Deployment web: "why web --changed" shows the last change.`}, "failed"},
 		"refused, then its status": {[]observe.Called{created, refused, status}, "", []string{later + "failed to patch"}, "--changed"},
-		"refused after that":       {[]observe.Called{created, scaled, refused}, "", []string{"Later, at 12:00:02.000, kubectl (admin) failed to patch"}, "--changed"},
+		"refused after that":       {[]observe.Called{created, scaled, refused}, "", []string{"shows the last change.\nLater, at 12:00:02.000, kubectl (admin) failed to patch"}, ""},
 		"refused, then restored":   {[]observe.Called{created, refused, deleted, restored}, "", []string{"Later, at 12:00:03.000, kubectl (admin) restored Deployment web."}, "failed"},
 	} {
 		t.Run(name, func(t *testing.T) {

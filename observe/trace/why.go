@@ -54,6 +54,7 @@ type Chain struct {
 	whyChanged    string                   // as Options.WhyChanged
 	quoted        *observe.KubernetesEvent // which the client that deletes the object wrote about it just before
 	held          bool                     // the object is marked as deleted, and nothing has removed it
+	userChanges   []*Node                  // as addUserChanges has found
 	failedEffects []*failedEffect          // which Failing has in words
 }
 
@@ -83,6 +84,7 @@ func Why(records []observe.Record, about observe.Object, o Options) (*Chain, err
 	c := newChain(about, what, n, o)
 	c.quoteReason(records)
 	c.addSince(last)
+	c.addUserChanges(userChanges(inStoredOrder(mine, about), about))
 	if o.What == "" {
 		c.failedEffects = g.failedEffects(about, o.State)
 	}

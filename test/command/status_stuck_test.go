@@ -21,8 +21,8 @@ import (
 	"github.com/ctrlplane/ctrlplane/internal/testutil/program"
 )
 
-// stuckManifest has a namespace whose content is not released, a rollout that makes no progress, and a
-// Pod that fails again and again.
+// stuckManifest has a namespace whose content is not released, a rollout that makes no progress, a
+// Pod that fails again and again, Pods that cannot start, and a Job that fails.
 const stuckManifest = `
 apiVersion: v1
 kind: Namespace
@@ -46,6 +46,27 @@ apiVersion: v1
 kind: Pod
 metadata: {name: crash, namespace: default, annotations: {ctrlplane.local/exit-code: "1"}}
 spec: {containers: [{name: c, image: c}]}
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: nomap, namespace: default}
+spec: {containers: [{name: c, image: c, envFrom: [{configMapRef: {name: missing}}]}]}
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: novolume, namespace: default}
+spec:
+  containers: [{name: c, image: c, volumeMounts: [{name: v, mountPath: /v}]}]
+  volumes: [{name: v, secret: {secretName: missing}}]
+---
+apiVersion: batch/v1
+kind: Job
+metadata: {name: bad, namespace: default}
+spec:
+  backoffLimit: 0
+  template:
+    metadata: {annotations: {ctrlplane.local/exit-code: "1"}}
+    spec: {restartPolicy: Never, containers: [{name: c, image: c}]}
 `
 
 // loopManifest has a rollout that is complete once its Pod is ready: if it is not ready later, upstream's
@@ -95,7 +116,11 @@ func TestStatusNamesWhatIsStuck(t *testing.T) {
 	p.Await(t, "what is stuck", func() bool {
 		status := strings.Join(strings.Fields(k.status()), " ")
 		return strings.Contains(status, "Namespace gone terminating for ") && strings.Contains(status, "finalizers remaining: example.com/wait") &&
-			strings.Contains(status, "Deployment default/late failed Pod late-")
+			strings.Contains(status, "Deployment default/late failed Pod late-") &&
+			strings.Contains(status, "2 Pods cannot start, 1 Pod is unschedulable, 1 Pod waits for a restart, 1 Job failed") &&
+			strings.Contains(status, "Pod default/nomap not ready container c is waiting: CreateContainerConfigError: ") &&
+			strings.Contains(status, "Pod default/novolume not ready container c is being created; last warning: FailedMount: ") &&
+			strings.Contains(status, "Job default/bad failed BackoffLimitExceeded: ")
 	})
 	p.Await(t, "warnings", func() bool {
 		beRefused()
@@ -145,7 +170,7 @@ func TestStatusNamesWhatIsStuck(t *testing.T) {
 		}
 		testutil.DecodeJSON(t, out, &s)
 		return len(s.HotLoops) == 1 && s.HotLoops[0].Controller == "deployment-controller" && s.HotLoops[0].Key == "default/looping" &&
-			s.HotLoops[0].PerSecond > 1 && len(s.Unhealthy) == 2
+			s.HotLoops[0].PerSecond > 1 && len(s.Unhealthy) >= 6 // Pod crash is started again and again
 	})
 	p.Await(t, "the line of the hot loop", func() bool {
 		return strings.Contains(k.status(), "hot loop: deployment-controller: key default/looping in queue deployment repeats itself: ")

@@ -181,9 +181,17 @@ func (m model) entryLine(e feedEntry, w int) line {
 	return m.itemLine(describeRecord(e.record), w)
 }
 
+// shortNote returns the note without the object, if that is in the subject.
+func (i feedItem) shortNote() string {
+	if i.key != "" {
+		return ui.ShortErrorOf(i.note, i.key)
+	}
+	return ui.ShortError(i.note)
+}
+
 // itemLine draws time, mark, controller, verb, subject, status, duration and note.
 func (m model) itemLine(i feedItem, w int) line {
-	i.note = ui.ShortError(i.note) // the object is in the subject
+	i.note = i.shortNote()
 	tail := m.theme.ellipsis()
 	stamp := "15:04:05.000"
 	if w < 72 {

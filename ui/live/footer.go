@@ -2,6 +2,7 @@ package live
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/ctrlplane/ctrlplane/internal/verbs"
@@ -65,7 +66,12 @@ func (m model) failureLine() line {
 	if r.state == stateRunning && r.info.Reason != "" {
 		l = append(l, span{" (" + words.OneLine(r.info.Reason) + ")", caution})
 	}
-	return append(l, span{": ", bad}, span{formatKey(f.Key, f.KeyBasis) + verb + ui.ShortError(words.OneLine(f.Error)), plain})
+	l = append(l, span{": ", bad}, span{formatKey(f.Key, f.KeyBasis) + verb, plain})
+	full := append(slices.Clone(l), span{words.OneLine(f.Error), plain})
+	if full.width() <= m.width {
+		return full
+	}
+	return append(l, span{ui.ShortErrorOf(words.OneLine(f.Error), f.Key), plain})
 }
 
 // interventionsLine lists the controllers with an intervention; nil if there is none.
@@ -113,14 +119,14 @@ func (m model) questionLine(w int) line {
 	switch {
 	case m.askingQuit:
 		question := m.askQuit()
-		if room := w - len("[s]top  [l]eave it running  [esc] cancel"); textWidth(question) > room {
+		if room := w - len("[s]top  [l]eave it running here  [esc] cancel"); textWidth(question) > room {
 			question = truncate(question, room-1, m.theme.ellipsis()) + " "
 			if !m.ephemeral {
 				question = " Stop it? "
 			}
 		}
 		return line{{question, strong}, {" [s]", highlight}, {"top  ", plain},
-			{"[l]", highlight}, {"eave it running  ", plain}, {"[esc]", highlight}, {" cancel", plain}}
+			{"[l]", highlight}, {"eave it running here  ", plain}, {"[esc]", highlight}, {" cancel", plain}}
 	case m.confirming != nil:
 		verb, what := "Stop", " This ends its workers, event handlers and queues."
 		switch m.confirming.verb {

@@ -41,6 +41,7 @@ type feedItem struct {
 	status     string
 	took       time.Duration
 	note       string          // shown last
+	key        string          // of a sync
 	alsoTo     []string        // other controllers, which only filters match
 	object     *observe.Object // opened by enter
 }
@@ -143,7 +144,7 @@ func (i *feedItem) setSync(e *observe.Synced) {
 	if q := ui.ShortQueue(i.controller, words.OneLine(e.Queue)); q != "" {
 		i.subject = q + ": " + i.subject
 	}
-	i.note = words.OneLine(e.Error)
+	i.note, i.key = words.OneLine(e.Error), e.Key
 	switch {
 	case ui.IsNormalRetry(e.Error) && e.Retried:
 		i.mark, i.status = markConflict, "retry"

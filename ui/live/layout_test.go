@@ -67,8 +67,8 @@ func TestQuestionsOfTooSmallTerminal(t *testing.T) {
 		w, h int
 		want string
 	}{
-		{"q", 100, 8, " Stop the control plane?  [s]top  [l]eave it running  [esc] cancel"},
-		{"q", 39, 9, " Stop the control plane?  [s]top\n [l]eave it running  [esc] cancel"},
+		{"q", 100, 8, " Stop the control plane?  [s]top  [l]eave it running here  [esc] cancel"},
+		{"q", 39, 9, " Stop the control plane?  [s]top\n [l]eave it running here  [esc] cancel"},
 		{"x", 30, 9, " Stop\n endpointslice-controller?\n [y]es  [esc] cancel"},
 		{"x", 30, 1, " Stop endpointslice-controlle…"},
 	} {

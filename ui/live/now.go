@@ -108,7 +108,7 @@ func failingText(verb string, f observe.FailingKey) string {
 	if f.Error == "" {
 		return verb + ": " + key
 	}
-	return verb + ": " + ui.ShortError(words.OneLine(f.Error)) + " (" + key + ")"
+	return verb + ": " + ui.ShortErrorOf(words.OneLine(f.Error), f.Key) + " (" + key + ")"
 }
 
 // runningSyncs returns the syncs in flight of the row's queue.

@@ -125,7 +125,7 @@ func TestLossIsNamedBeforeQuitting(t *testing.T) {
 	s := idleSnapshot()
 	s.Clients = []observe.Client{{Name: "kubectl (admin)", Changes: 41}, {Name: "helm (admin)", Changes: 6}, {Name: "reader"}}
 	m := pressKeys(t, newTestModel(t, Options{Source: &fixedSource{snapshot: s}, NoColor: true, Ephemeral: true}, 120, 30), "q")
-	if got := m.View().Content; !strings.Contains(got, "Stop it and lose 47 writes by kubectl (admin) and 1 more client?  [s]top  [l]eave it running") {
+	if got := m.View().Content; !strings.Contains(got, "Stop it and lose 47 writes by kubectl (admin) and 1 more client?  [s]top  [l]eave it running here") {
 		t.Errorf("got\n%s", got)
 	}
 	m = pressKeys(t, newTestModel(t, Options{Source: &fixedSource{snapshot: idleSnapshot()}, NoColor: true, Ephemeral: true}, 120, 30), "q")

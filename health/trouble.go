@@ -1,0 +1,76 @@
+package health
+
+import (
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/ctrlplane/ctrlplane/observe"
+)
+
+// maxStart is how long the start of a Pod on its node may take before it counts as one that cannot start: that a volume cannot be
+// mounted is in no field of the Pod.
+const maxStart = 5 * time.Second
+
+// TroubleOf returns the problem that keeps a Pod or a Job from doing its work until something changes, by the rules of Examine;
+// "" if it has none. A Pod without one may have it at due if it does not change until then; zero = it will not.
+func TroubleOf(obj any, now time.Time) (of observe.What, due time.Time) {
+	switch o := obj.(type) {
+	case *corev1.Pod:
+		return podTrouble(o, now)
+	case *batchv1.Job:
+		for _, c := range o.Status.Conditions {
+			if c.Type == batchv1.JobFailed && c.Status == corev1.ConditionTrue && o.DeletionTimestamp == nil {
+				return observe.HasFailed, time.Time{}
+			}
+		}
+	}
+	return "", time.Time{}
+}
+
+func podTrouble(pod *corev1.Pod, now time.Time) (of observe.What, due time.Time) {
+	switch {
+	case pod.DeletionTimestamp != nil, pod.Status.Phase == corev1.PodSucceeded:
+		return "", time.Time{}
+	case pod.Status.Phase == corev1.PodFailed:
+		if metav1.GetControllerOf(pod) != nil { // which replaces it, or fails
+			return "", time.Time{}
+		}
+		return observe.HasFailed, time.Time{}
+	case len(pod.Status.ContainerStatuses) > 0 && areReady(pod.Status.InitContainerStatuses) && areReady(pod.Status.ContainerStatuses):
+		return "", time.Time{} // as most of many Pods: this is quick
+	}
+	if of = findPodProblem(pod).trouble; of != "" {
+		return of, time.Time{}
+	}
+	due = latestStart(pod)
+	if !due.IsZero() && !now.Before(due) {
+		return observe.CannotStart, time.Time{}
+	}
+	return "", due
+}
+
+// areReady reports whether containers are ready or have completed.
+func areReady(list []corev1.ContainerStatus) bool {
+	for i := range list {
+		if end := list[i].State.Terminated; !list[i].Ready && (end == nil || end.ExitCode != 0) {
+			return false
+		}
+	}
+	return true
+}
+
+// latestStart returns when a Pod whose kubelet has not made its sandbox yet counts as one that cannot start; zero for others.
+func latestStart(pod *corev1.Pod) time.Time {
+	if pod.Status.Phase != corev1.PodPending {
+		return time.Time{}
+	}
+	for _, c := range pod.Status.Conditions {
+		if c.Type == corev1.PodReadyToStartContainers && c.Status == corev1.ConditionFalse {
+			return c.LastTransitionTime.Add(maxStart)
+		}
+	}
+	return time.Time{}
+}

@@ -1,0 +1,89 @@
+package health
+
+import (
+	"testing"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/ctrlplane/ctrlplane/observe"
+)
+
+func TestTroubleOf(t *testing.T) {
+	began := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	pod := func(phase corev1.PodPhase, s ...corev1.ContainerStatus) *corev1.Pod {
+		return &corev1.Pod{Spec: corev1.PodSpec{NodeName: "n"}, Status: corev1.PodStatus{Phase: phase, ContainerStatuses: s}}
+	}
+	waiting := func(reason string) corev1.ContainerStatus {
+		return corev1.ContainerStatus{Name: "c", State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: reason}}}
+	}
+	condition := func(p *corev1.Pod, kind corev1.PodConditionType, reason string) *corev1.Pod {
+		p.Status.Conditions = []corev1.PodCondition{{Type: kind, Status: corev1.ConditionFalse, Reason: reason, LastTransitionTime: metav1.NewTime(began)}}
+		return p
+	}
+	owned := pod(corev1.PodFailed)
+	owned.OwnerReferences = []metav1.OwnerReference{{Kind: "Job", Name: "j", Controller: new(true)}}
+	deleted := pod(corev1.PodPending, waiting("ImagePullBackOff"))
+	deleted.DeletionTimestamp = &metav1.Time{Time: began}
+	crashed := waiting("CrashLoopBackOff")
+	crashed.LastTerminationState.Terminated = &corev1.ContainerStateTerminated{ExitCode: 1}
+	job := func(kind batchv1.JobConditionType) *batchv1.Job {
+		return &batchv1.Job{Status: batchv1.JobStatus{Conditions: []batchv1.JobCondition{{Type: kind, Status: corev1.ConditionTrue}}}}
+	}
+	for name, test := range map[string]struct {
+		of    any
+		after time.Duration
+		want  observe.What
+		due   bool
+	}{
+		"a Pod that runs":                     {of: pod(corev1.PodRunning, corev1.ContainerStatus{Ready: true, State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}})},
+		"a missing ConfigMap":                 {of: pod(corev1.PodPending, waiting("CreateContainerConfigError")), want: observe.CannotStart},
+		"a missing image":                     {of: pod(corev1.PodPending, waiting("ImagePullBackOff")), want: observe.CannotStart},
+		"a crash loop":                        {of: pod(corev1.PodRunning, crashed), want: observe.WaitsForRestart},
+		"a start":                             {of: pod(corev1.PodPending, waiting("ContainerCreating"))},
+		"a volume that is being mounted":      {of: condition(pod(corev1.PodPending, waiting("ContainerCreating")), corev1.PodReadyToStartContainers, ""), after: time.Second, due: true},
+		"a volume that cannot be mounted":     {of: condition(pod(corev1.PodPending, waiting("ContainerCreating")), corev1.PodReadyToStartContainers, ""), after: maxStart, want: observe.CannotStart},
+		"unschedulable":                       {of: condition(&corev1.Pod{}, corev1.PodScheduled, corev1.PodReasonUnschedulable), want: observe.Unschedulable},
+		"gated":                               {of: condition(&corev1.Pod{}, corev1.PodScheduled, corev1.PodReasonSchedulingGated)},
+		"a Pod that has failed":               {of: pod(corev1.PodFailed), want: observe.HasFailed},
+		"one that its controller may replace": {of: owned},
+		"one that is being deleted":           {of: deleted},
+		"a Job that has failed":               {of: job(batchv1.JobFailed), want: observe.HasFailed},
+		"a Job that is complete":              {of: job(batchv1.JobComplete)},
+		"another kind":                        {of: &corev1.Node{}},
+	} {
+		got, due := TroubleOf(test.of, began.Add(test.after))
+		if u := convertToUnstructured(t, test.of); got != "" && StateOf(u).Status == Current {
+			t.Errorf("%s: %q, and the object is healthy", name, got)
+		}
+		if got != test.want || due.IsZero() == test.due {
+			t.Errorf("%s: %q, due %v; want %q", name, got, due, test.want)
+		}
+	}
+}
+
+func convertToUnstructured(t *testing.T, obj any) *unstructured.Unstructured {
+	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(obj)
+	if err != nil {
+		t.Fatal(err)
+	}
+	u := &unstructured.Unstructured{Object: content}
+	kind := map[bool]schema.GroupVersionKind{true: corev1.SchemeGroupVersion.WithKind("Pod"), false: batchv1.SchemeGroupVersion.WithKind("Job")}
+	_, isPod := obj.(*corev1.Pod)
+	u.SetGroupVersionKind(kind[isPod])
+	return u
+}
+
+func BenchmarkTroubleOf(b *testing.B) {
+	pod := &corev1.Pod{Spec: corev1.PodSpec{NodeName: "n"}, Status: corev1.PodStatus{Phase: corev1.PodRunning, ContainerStatuses: []corev1.ContainerStatus{{
+		Name: "c", Ready: true, State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}},
+	}}}}
+	for b.Loop() {
+		TroubleOf(pod, time.Time{})
+	}
+}

@@ -1,0 +1,49 @@
+package observe
+
+import (
+	"sync"
+	"time"
+)
+
+// Problem counts the objects of a kind that have the same problem, which need not end by itself.
+type Problem struct {
+	Kind    string   `json:"kind"` // Pod or Job
+	What    What     `json:"problem"`
+	Count   int      `json:"count"`
+	Objects []Object `json:"objects"` // the first ones, by namespace and name
+}
+
+// What is a problem of an object.
+type What string
+
+// The problems of objects.
+const (
+	CannotStart     What = "cannotStart"     // a container waits for what it needs, such as a ConfigMap, an image or a volume
+	WaitsForRestart What = "waitsForRestart" // a container has failed and is to be restarted: CrashLoopBackOff
+	Unschedulable   What = "unschedulable"
+	HasFailed       What = "failed"
+)
+
+// problems are those that were last read.
+type problems struct {
+	mu   sync.Mutex
+	list []Problem
+	next time.Time // when they are read again while a controller is busy
+}
+
+// readProblems returns the problems of objects; while a controller is busy, as of a moment before, as for timers.
+func (o *Observer) readProblems(now time.Time, isBusy bool) []Problem {
+	asks := o.options.Load()
+	if asks == nil || asks.Problems == nil {
+		return nil
+	}
+	p := &o.problems
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !isBusy || !now.Before(p.next) {
+		began := time.Now()
+		p.list = asks.Problems(now)
+		p.next = now.Add(max(timerInterval, timerShare*time.Since(began)))
+	}
+	return p.list
+}

@@ -1,0 +1,55 @@
+package trace
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/ctrlplane/ctrlplane/internal/words"
+	"github.com/ctrlplane/ctrlplane/observe"
+)
+
+// userChanges returns the writes of users that have changed an object, other than its status, since it was last created or restored,
+// of nodes in the order of its versions. A write that a client makes because of an event is not a user's.
+func userChanges(nodes []*Node, about observe.Object) (changes []*Node) {
+	for _, n := range nodes {
+		switch effect := n.writeEffect(about); {
+		case effect == Created, effect == Deleted, effect == Changed && n.Verb == observe.VerbRestore:
+			changes = nil
+		case effect != Changed || n.Subresource == "status" || n.marks(&about):
+		case n.client && n.parent == nil && n.cause == 0 && n.unexplained == nil:
+			changes = append(changes, n)
+		}
+	}
+	return changes
+}
+
+// addUserChanges notes what users have changed since a creation, or before a write of the status, which explains little.
+func (c *Chain) addUserChanges(changes []*Node) {
+	shown := c.Links[0]
+	isLast := len(changes) > 0 && slices.Contains(c.Links, changes[len(changes)-1])
+	if c.What == Created || c.What == Changed && shown.Subresource == "status" && !isLast {
+		c.userChanges = slices.DeleteFunc(slices.Clone(changes), func(n *Node) bool {
+			return slices.Contains(c.Since, n) || c.What == Created && !n.Time.After(shown.Time)
+		})
+	}
+}
+
+// writeUserChanges says how often users have changed the object, and how last.
+func (c *Chain) writeUserChanges(p *painter) {
+	n := len(c.userChanges)
+	if n == 0 {
+		return
+	}
+	last := c.userChanges[n-1]
+	text := p.actor(last) + " " + p.outcome(last)
+	when := "at " + p.formatClock(last.Time) + ", "
+	switch {
+	case c.What == Changed:
+		text = "The last change by a user: " + when + text + "; what follows has changed only the status since"
+	case n == 1:
+		text = "Later, " + when + text + c.hint(last)
+	default:
+		text = fmt.Sprintf("Later changed %s by requests of users, last %s%s%s", words.Times(n), when, text, c.hint(last))
+	}
+	p.writeSentence(p.sentence(text))
+}

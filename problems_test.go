@@ -1,0 +1,110 @@
+package ctrlplane
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/tools/cache"
+)
+
+// fakeInformer has a store, and counts how often that is listed.
+type fakeInformer struct {
+	cache.SharedIndexInformer
+	cache.Store
+	version string
+	lists   int
+}
+
+func (i *fakeInformer) LastSyncResourceVersion() string { return i.version }
+func (i *fakeInformer) GetStore() cache.Store           { return i }
+func (i *fakeInformer) List() []any                     { i.lists++; return i.Store.List() }
+
+func (i *fakeInformer) put(t *testing.T, obj any) {
+	if err := i.Add(obj); err != nil {
+		t.Fatal(err)
+	}
+	i.version += "1"
+}
+
+func unstartedPod(name string, since time.Time) *corev1.Pod {
+	return &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name}, Spec: corev1.PodSpec{NodeName: "n"},
+		Status: corev1.PodStatus{Phase: corev1.PodPending, Conditions: []corev1.PodCondition{{
+			Type: corev1.PodReadyToStartContainers, Status: corev1.ConditionFalse, LastTransitionTime: metav1.NewTime(since),
+		}}},
+	}
+}
+
+func TestProblemCounter(t *testing.T) {
+	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	pods := &fakeInformer{Store: cache.NewStore(cache.MetaNamespaceKeyFunc)}
+	jobs := &fakeInformer{Store: cache.NewStore(cache.MetaNamespaceKeyFunc)}
+	c := newProblemCounter(func(o runtime.Object) cache.SharedIndexInformer {
+		if _, is := o.(*corev1.Pod); is {
+			return pods
+		}
+		return jobs
+	})
+	expect := func(after time.Duration, want string) {
+		t.Helper()
+		now = now.Add(after)
+		got := ""
+		for _, p := range c.count(now) {
+			got += fmt.Sprint(p.Count, " ", p.Kind, " ", p.What, " ")
+			for _, o := range p.Objects {
+				got += o.Name + " "
+			}
+		}
+		if got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+	expect(0, "")
+	for _, name := range []string{"e", "d", "b", "a"} {
+		pods.put(t, unstartedPod(name, now))
+	}
+	jobs.put(t, &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "j"},
+		Status: batchv1.JobStatus{Conditions: []batchv1.JobCondition{{Type: batchv1.JobFailed, Status: corev1.ConditionTrue}}}})
+	expect(time.Second, "1 Job failed j ")
+	expect(10*time.Second, "4 Pod cannotStart a b d 1 Job failed j ")
+	before := pods.lists
+	expect(time.Hour, "4 Pod cannotStart a b d 1 Job failed j ")
+	if pods.lists != before {
+		t.Error("the Pods were read again, though none has changed")
+	}
+	for _, name := range []string{"e", "d", "b", "a"} {
+		if err := pods.Delete(unstartedPod(name, now)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	pods.version += "1"
+	expect(time.Second, "1 Job failed j ")
+}
+
+// BenchmarkProblemCounter has 5,000 Pods, of which one changes before each count.
+func BenchmarkProblemCounter(b *testing.B) {
+	pods := &fakeInformer{Store: cache.NewStore(cache.MetaNamespaceKeyFunc)}
+	for i := range 5000 {
+		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: fmt.Sprint(i)}, Spec: corev1.PodSpec{NodeName: "n"}, Status: corev1.PodStatus{
+			Phase: corev1.PodRunning, ContainerStatuses: []corev1.ContainerStatus{{Name: "c", Ready: true, State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}}},
+		}}
+		if err := pods.Add(pod); err != nil {
+			b.Fatal(err)
+		}
+	}
+	c := newProblemCounter(func(o runtime.Object) cache.SharedIndexInformer {
+		if _, is := o.(*corev1.Pod); is {
+			return pods
+		}
+		return nil
+	})
+	for i := 0; b.Loop(); i++ {
+		pods.version = fmt.Sprint(i)
+		c.count(time.Time{})
+	}
+}
