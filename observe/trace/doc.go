@@ -42,7 +42,8 @@
 //     timers of their own, outside of any sync: the last event of the node for which they do so. Likely.
 //   - ByMerge: a timer, or the controller's own write, has queued the key, and meanwhile
 //     the controller received an event of the key's object or of one that is named after
-//     it and whose kind leads to keys. Or the key was added from a queue without a name, right after such an event. Likely.
+//     it. Or the key was added from a queue without a name, right after such an event. Of a Deployment's Pods, only the
+//     deletion of the last one counts, if the sync writes a ReplicaSet: the strategy Recreate waits for that. Likely.
 //   - ByReplaced: other news has queued the key of a ReplicaSet or ReplicationController, and the sync has created a Pod
 //     while another one was deleted and not replaced so far. Likely.
 //   - ByWatch: a client outside of the process, or another one of its program over the same connection, had received the

@@ -138,6 +138,21 @@ func TestReportedCausesAreCertain(t *testing.T) {
 	}
 }
 
+// checkCauses checks the causes of the writes of a scenario.
+func checkCauses(t *testing.T, name string, g *graph) {
+	t.Helper()
+	found := map[string]string{}
+	for effect, cause := range causesOfWrites(g) {
+		id, _, _ := strings.Cut(effect, " ")
+		found[id], _, _ = strings.Cut(cause, " ")
+	}
+	for id, cause := range trueCauses(t, name) {
+		if cause != "?" && found[id] != cause {
+			t.Errorf("%s: %s follows from %s, found %s", name, id, cause, found[id])
+		}
+	}
+}
+
 // For each Pod that was created, Why reaches the request of the user, from its creation
 // as well as from its last change. The other journals lack the scheduler and the kubelet.
 func TestWhyReachesTheUser(t *testing.T) {
