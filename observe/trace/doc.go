@@ -30,19 +30,21 @@
 //   - ByAdd: the time that a key was queued identifies the add that a sync follows, if
 //     only one matches, and the event names its adds. Exact. If several match, the one of
 //     the most closely related object. Likely. A queue with some hundred keys does not know
-//     the add: then it is an event whose handler ran at that time. Likely.
+//     the add for certain, nor does a client that reports an unsure one: then it is what
+//     the record names, or else an event whose handler ran at that time. Likely.
 //   - ByRetry: an earlier sync requeued the key. Exact if the queue's timer added it
-//     when that sync said, no other node delayed a key that may be the same, and both
-//     logs name the key. Likely if the timer was late.
+//     when that sync said, no other node delayed a key that may be the same and was due
+//     then or up to 5 s before, and both logs name the key. Likely if the timer was late.
 //   - BySync: another sync of the controller added the key, as the garbage collector's
-//     queues feed each other, as the queue reports. Exact.
+//     queues feed each other, as the queue reports. Exact. Likely if it is not sure.
 //   - ByDelay: an event's handler added the key with a delay. Exact as for ByRetry, if
 //     the key is that of the event's object. If the delay is not known: the controller
 //     received an event of the object. Likely. The node controllers mark, taint and evict by
 //     timers of their own, outside of any sync: the last event of the node for which they do so. Likely.
 //   - ByMerge: a timer, or the controller's own write, has queued the key, and meanwhile
 //     the controller received an event of the key's object or of one that is named after
-//     it and whose kind leads to keys. Or the key was added from a queue without a name, right after such an event. Likely.
+//     it. Or the key was added from a queue without a name, right after such an event. Of a Deployment's Pods, only the
+//     deletion of the last one counts, if the sync writes a ReplicaSet: the strategy Recreate waits for that. Likely.
 //   - ByReplaced: other news has queued the key of a ReplicaSet or ReplicationController, and the sync has created a Pod
 //     while another one was deleted and not replaced so far. Likely.
 //   - ByWatch: a client outside of the process, or another one of its program over the same connection, had received the

@@ -138,6 +138,46 @@ func TestReportedCausesAreCertain(t *testing.T) {
 	}
 }
 
+// An operator that is not sure of what has queued its keys has the same causes, and only likely ones.
+func TestUnsureReportsHaveLikelyCauses(t *testing.T) {
+	for _, name := range []string{"operator", "dispute"} {
+		records, syncs := loadJournal(t, name), 0
+		for _, r := range records {
+			if s, ok := r.Event.(*observe.Synced); ok && s.Controller == "operator/site" {
+				s.Sure = false
+			}
+		}
+		g := newGraph(records, observe.Object{}, Options{})
+		for _, s := range g.syncs {
+			if s.Controller != "operator/site" {
+				continue
+			}
+			if syncs++; s.Cause == nil || s.Cause.Certainty != Likely {
+				t.Errorf("%s: sync %s has the cause %+v, want a likely one", name, s.ID, s.Cause)
+			}
+		}
+		if syncs < 15 {
+			t.Errorf("%s: only %d syncs", name, syncs)
+		}
+		checkCauses(t, name, g)
+	}
+}
+
+// checkCauses checks the causes of the writes of a scenario.
+func checkCauses(t *testing.T, name string, g *graph) {
+	t.Helper()
+	found := map[string]string{}
+	for effect, cause := range causesOfWrites(g) {
+		id, _, _ := strings.Cut(effect, " ")
+		found[id], _, _ = strings.Cut(cause, " ")
+	}
+	for id, cause := range trueCauses(t, name) {
+		if cause != "?" && found[id] != cause {
+			t.Errorf("%s: %s follows from %s, found %s", name, id, cause, found[id])
+		}
+	}
+}
+
 // For each Pod that was created, Why reaches the request of the user, from its creation
 // as well as from its last change. The other journals lack the scheduler and the kubelet.
 func TestWhyReachesTheUser(t *testing.T) {

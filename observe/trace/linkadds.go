@@ -30,9 +30,8 @@ type addIndex struct {
 	followed map[addID][]time.Time // when the key was added, of adds whose sync is certain
 	soleAdd  map[*Node]uint64      // the add of a sync with several candidates, if only one is left
 	delayed  map[queueName][]delayedKey
-	dueKeys  map[*Node][]*delayedKey // that may have been due when the key of a sync was added
-	lateKeys map[*Node][]*delayedKey // of the key of the sync, if the timer was late
-	byID     map[uint64]*Node        // syncs
+	ended    map[*Node]endedDelays // of syncs whose keys the timer added
+	byID     map[uint64]*Node      // syncs
 }
 
 type queueKey struct {
@@ -48,31 +47,26 @@ func (g *graph) linkAdds() {
 	a.resolveByElimination()
 	a.matchTimers()
 	for _, s := range g.syncs {
-		switch {
-		case s.Open:
-		case s.record.Add == 0:
-			a.linkByTime(s)
-		default:
+		if !s.Open {
 			a.linkByQueue(s)
 		}
 	}
 }
 
-// linkByTime links a sync of which the queue does not report the add: it keeps those of some hundred keys, and what a
-// client reports may lack it.
+// linkByTime links a sync of which the queue does not know the add.
 func (a *addIndex) linkByTime(s *Node) {
 	if e := a.addingEvent(s); e != nil {
 		s.setCause(e, Likely, ByAdd)
 	} else if p := a.retriedSync(s); p != nil {
 		s.setCause(p, Likely, ByRetry)
-	} else if e := a.delayingEvent(s); e != nil {
-		s.setCause(e, Likely, ByDelay)
+	} else {
+		a.linkUnknownDelay(s)
 	}
 }
 
 func (g *graph) indexAdds() *addIndex {
 	a := &addIndex{
-		byAdd: map[addID][]*Node{}, followed: map[addID][]time.Time{}, soleAdd: map[*Node]uint64{}, delayed: map[queueName][]delayedKey{}, dueKeys: map[*Node][]*delayedKey{}, lateKeys: map[*Node][]*delayedKey{}, byID: g.byID,
+		byAdd: map[addID][]*Node{}, followed: map[addID][]time.Time{}, soleAdd: map[*Node]uint64{}, delayed: map[queueName][]delayedKey{}, ended: map[*Node]endedDelays{}, byID: g.byID,
 		events: map[queueName][]*Node{}, maxHandlerTime: map[queueName]time.Duration{}, byAddTime: map[queueName][]*Node{},
 		keys: map[queueKey][]*Node{}, eventsWithoutAdds: map[objectKey][]*Node{}, bySeq: g.bySeq,
 	}
@@ -135,13 +129,10 @@ func (a *addIndex) reportedEvent(s *Node) *Node {
 	return e
 }
 
-// addingEvent returns the event whose handler most likely added the key of s: the one that a client reports, or of those
-// whose handler ran at that moment that of the object itself, if there is one. Otherwise it returns, of the events whose
-// handler was still running, the one that began last.
+// addingEvent returns the event whose handler most likely added the key of s: of those whose handler ran at that moment
+// that of the object itself, if there is one. Otherwise it returns, of the events whose handler was still running, the
+// one that began last.
 func (a *addIndex) addingEvent(s *Node) *Node {
-	if reported := a.reportedEvent(s); reported != nil {
-		return reported
-	}
 	running := a.runningEvents(s)
 	if i := slices.IndexFunc(running, s.isKeyOf); i >= 0 {
 		return running[i]

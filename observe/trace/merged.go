@@ -15,8 +15,8 @@ type waitingKey struct{ controller, key string }
 // about an object that is named after it, that the controller received while the key
 // was delayed or queued. The handler of such an event does not add the key, or adds it
 // with a delay that the queue ignores, or to a queue without a name, whose worker adds
-// the key: the EndpointSlice controller does that with Pods. A Deployment's Pods are named
-// after it, too, but never lead to its key.
+// the key: the EndpointSlice controller does that with Pods. Of a Deployment's Pods,
+// only the deletion of the last one counts, if the sync scales a ReplicaSet for it.
 func (g *graph) linkMerged() {
 	waiting := map[waitingKey][]*Node{}
 	for _, s := range g.syncs {
@@ -25,14 +25,14 @@ func (g *graph) linkMerged() {
 			waiting[k] = append(waiting[k], s)
 		}
 	}
-	last, adding := map[*Node]*Node{}, g.addingKinds()
+	last, lastPods, scaling := map[*Node]*Node{}, g.lastPods(), g.scalingSyncs()
 	for _, e := range g.events {
 		if len(e.queues) > 0 || e.Change == observe.Resynced || e.Change == observe.Listed {
 			continue
 		}
 		for _, key := range namedAfter(e.Object.Key()) {
 			for _, s := range waiting[waitingKey{e.Controller, key}] {
-				leads := e.Object.Key() == key || s.isHandedOver() || adding[kindSeen{e.Controller, e.Object.GroupResource()}]
+				leads := !e.isPodOfDeployment() || lastPods[e] == key && scaling[s]
 				if leads && s.mergedEvent(e) && (last[s] == nil || e.End().After(last[s].End())) {
 					last[s] = e
 				}
@@ -44,18 +44,49 @@ func (g *graph) linkMerged() {
 	}
 }
 
-// kindSeen is a kind of objects of which a controller receives events.
-type kindSeen struct{ controller, resource string }
+const deploymentController = "deployment-controller"
 
-// addingKinds returns the kinds whose events lead to keys of the controllers that receive them.
-func (g *graph) addingKinds() map[kindSeen]bool {
-	adding := map[kindSeen]bool{}
+// isPodOfDeployment reports whether n is an event of a Pod for the Deployment controller, which ignores all but deletions:
+// that of the last Pod of a Deployment queues its key, if the strategy is Recreate.
+func (n *Node) isPodOfDeployment() bool {
+	return n.Controller == deploymentController && n.Object.Group == "" && n.Object.Resource == "pods"
+}
+
+// lastPods returns the deletions after which a Deployment had no Pod, with its key.
+func (g *graph) lastPods() map[*Node]string {
+	last, pods := map[*Node]string{}, map[string]map[string]bool{}
 	for _, e := range g.events {
-		if len(e.queues) > 0 || len(e.later) > 0 {
-			adding[kindSeen{e.Controller, e.Object.GroupResource()}] = true
+		if !e.isPodOfDeployment() {
+			continue
+		}
+		keys := namedAfter(e.Object.Key())
+		if len(keys) < 3 { // DEPLOYMENT-HASH-SUFFIX
+			continue
+		}
+		pod, key := keys[0], keys[2]
+		if pods[key] == nil {
+			pods[key] = map[string]bool{}
+		}
+		if pods[key][pod] = true; e.Change == observe.Deleted {
+			delete(pods[key], pod)
+			if len(pods[key]) == 0 {
+				last[e] = key
+			}
 		}
 	}
-	return adding
+	return last
+}
+
+// scalingSyncs returns the syncs of Deployments that have created or changed ReplicaSets: with the strategy Recreate, which
+// the records lack, a Deployment waits for the deletion of its last Pod to do so.
+func (g *graph) scalingSyncs() map[*Node]bool {
+	found := map[*Node]bool{}
+	for _, c := range g.calls {
+		if c.Controller == deploymentController && c.isWrite() && c.Object.Resource == "replicasets" && c.parent != nil {
+			found[c.parent] = true
+		}
+	}
+	return found
 }
 
 // delayed returns the event or the sync that delayed the key of a sync, or nil.

@@ -38,28 +38,35 @@ func (a *addIndex) indexEventAdds(e *Node) {
 }
 
 // linkByQueue links a sync to the node that added its key, as the queue reports the add. What else ran at that moment
-// has not added it.
+// counts only if the add is unknown or not sure: a queue keeps the adds of some hundred keys, and the report of a client
+// may lack the add.
 func (a *addIndex) linkByQueue(s *Node) {
-	switch p := a.byID[s.record.CauseSync]; {
-	case s.record.Timed:
-		a.linkTimerAdd(s)
-	case !s.record.Sure:
-		a.linkOneOf(s)
-	case p != nil && p != s:
-		rule := BySync
-		if p.Queue == s.Queue && s.hasSameKey(p) {
+	sole := a.soleAdd[s]
+	byTimer := s.record.Timed && (s.record.Sure || sole == 0 || sole == s.record.Add)
+	switch {
+	case byTimer && a.linkTimerAdd(s):
+	case !byTimer && s.record.Sure:
+		if by := a.adderOf(s.record.Add, s); by != nil {
+			s.setAdder(by, Exact)
+		}
+	case !s.record.Sure && a.linkOneOf(s):
+	case byTimer:
+		a.linkUnknownDelay(s)
+	case s.record.LastAdd == 0:
+		a.linkByTime(s)
+	}
+}
+
+// setAdder sets the cause of a sync to the event or the sync that added its key.
+func (n *Node) setAdder(by *Node, c Certainty) {
+	rule := ByAdd
+	if by.Kind == Sync {
+		rule = BySync
+		if by.Queue == n.Queue && n.hasSameKey(by) {
 			rule = ByRetry
 		}
-		s.setCause(p, Exact, rule)
-	default:
-		e := a.reportedEvent(s)
-		if e == nil {
-			e = a.eventOfAdd(queueName{s.Controller, s.Queue}, s.record.Add, s)
-		}
-		if e != nil {
-			s.setCause(e, Exact, ByAdd)
-		}
 	}
+	n.setCause(by, c, rule)
 }
 
 // resolveByElimination finds, for syncs with several candidate adds, the one that no
@@ -84,7 +91,7 @@ func (a *addIndex) resolveByElimination() {
 // candidateAdds returns the adds that match s and that no other sync is known to
 // follow.
 func (a *addIndex) candidateAdds(q queueName, s *Node) (numbers []uint64) {
-	for n := s.record.Add; n <= s.record.LastAdd; n++ {
+	for n := s.record.Add; n <= max(s.record.Add, s.record.LastAdd); n++ {
 		near := func(at time.Time) bool { return isWithin(s.addedAt(), at.Add(-minRestartTime), at.Add(minRestartTime)) }
 		if !slices.ContainsFunc(a.followed[addID{q, n}], near) {
 			numbers = append(numbers, n)
@@ -99,46 +106,49 @@ const minRestartTime = 20 * time.Millisecond
 // claimAdd records that s certainly follows an add.
 func (a *addIndex) claimAdd(k addID, s *Node) { a.followed[k] = append(a.followed[k], s.addedAt()) }
 
-// linkOneOf links a sync with several candidate adds. The link is exact if only one is
-// left, otherwise it goes to the most closely related object.
-func (a *addIndex) linkOneOf(s *Node) {
-	q := queueName{s.Controller, s.Queue}
+// linkOneOf links a sync with several candidate adds, or one that is not sure. The link is exact if only one of several
+// is left, otherwise it goes to the most closely related object. It reports whether it has found a candidate.
+func (a *addIndex) linkOneOf(s *Node) bool {
 	if n := a.soleAdd[s]; n != 0 {
-		if e := a.eventOfCandidate(q, n, s); e != nil {
-			s.setCause(e, Exact, ByAdd)
+		by := a.adderOf(n, s)
+		if by != nil {
+			s.setAdder(by, Exact)
 		}
-		return
+		return by != nil
 	}
 	var first *Node
-	for _, n := range a.candidateAdds(q, s) {
-		if e := a.eventOfCandidate(q, n, s); e != nil && (first == nil || s.nameAffinity(e) > s.nameAffinity(first)) {
-			first = e
+	for _, n := range a.candidateAdds(queueName{s.Controller, s.Queue}, s) {
+		if by := a.adderOf(n, s); by != nil && (first == nil || s.nameAffinity(by) > s.nameAffinity(first)) {
+			first = by
 		}
 	}
 	if first != nil {
-		s.setCause(first, Likely, ByAdd)
+		s.setAdder(first, Likely)
 	}
+	return first != nil
 }
 
-// eventOfCandidate returns the event whose handler made one of the adds that match s, or nil. Of the first one the
-// record of s has the event, which need not name it: of the keys of some queues, most often only deletions do.
-func (a *addIndex) eventOfCandidate(q queueName, number uint64, s *Node) *Node {
+// adderOf returns the event or the sync that made one of the adds that match s, or nil. Of the first one the record of
+// s has it. An event need not name its adds: of the keys of some queues, most often only deletions do.
+func (a *addIndex) adderOf(number uint64, s *Node) *Node {
 	if number == s.record.Add {
+		if p := a.byID[s.record.CauseSync]; p != nil && p != s {
+			return p
+		}
 		if e := a.reportedEvent(s); e != nil {
 			return e
 		}
 	}
-	return a.eventOfAdd(q, number, s)
+	return a.eventOfAdd(queueName{s.Controller, s.Queue}, number, s)
 }
 
-// nameAffinity says how closely an event's object is related to the key that n logs: 2
-// if it is the object, 1 if its name begins with the key, as the names of created
-// objects do, otherwise 0.
-func (n *Node) nameAffinity(e *Node) int {
+// nameAffinity says how closely what may have added the key of n is related to it: 2 if it is of that key, 1 if the
+// name of its object begins with the key, as the names of created objects do, otherwise 0.
+func (n *Node) nameAffinity(by *Node) int {
 	switch {
-	case n.isKeyOf(e):
+	case n.hasSameKey(by):
 		return 2
-	case n.KeyBasis.Certain() && strings.HasPrefix(e.Object.Key(), n.Key+"-"):
+	case by.Kind == Event && n.KeyBasis.Certain() && strings.HasPrefix(by.Object.Key(), n.Key+"-"):
 		return 1
 	}
 	return 0
@@ -155,19 +165,17 @@ func (a *addIndex) eventOfAdd(q queueName, number uint64, s *Node) *Node {
 	return nil
 }
 
-// linkTimerAdd links a sync whose key the queue's timer added to the node that delayed the key. The link is exact if there
-// is only one candidate and its logged key is the same. Without a candidate, an event of the object may have delayed the
-// key for a time that is not recorded.
-func (a *addIndex) linkTimerAdd(s *Node) {
-	due, late := s.ofLikelyKey(a.dueKeys[s]), a.lateKeys[s]
+// linkTimerAdd links a sync whose key the queue's timer added to the node that delayed the key, and reports whether it has
+// found one. The link is exact if there is only one candidate, its logged key is the same, and no other delay may have
+// ended late.
+func (a *addIndex) linkTimerAdd(s *Node) bool {
+	delays := a.ended[s]
+	due := s.ofLikelyKey(delays.due)
 	if len(due) == 0 {
-		due = late
+		due = delays.late
 	}
 	if len(due) == 0 {
-		if e := a.delayingEvent(s); e != nil {
-			s.setCause(e, Likely, ByDelay)
-		}
-		return
+		return false
 	}
 	// Of several delays for a key, the queue keeps the shortest; one that was added
 	// after that had ended is another one.
@@ -179,10 +187,18 @@ func (a *addIndex) linkTimerAdd(s *Node) {
 		}
 	}
 	certainty := Likely
-	if s.record.Sure && len(a.dueKeys[s]) == 1 && len(late) == 0 && s.hasSameKey(found.by) {
+	if s.record.Sure && len(delays.due) == 1 && len(delays.late) == 0 && !delays.others && s.hasSameKey(found.by) {
 		certainty = Exact
 	}
 	s.setCause(found.by, certainty, delayRule(found.by))
+	return true
+}
+
+// linkUnknownDelay links a sync to an event of the object, which may have delayed the key for a time that is not recorded.
+func (a *addIndex) linkUnknownDelay(s *Node) {
+	if e := a.delayingEvent(s); e != nil {
+		s.setCause(e, Likely, ByDelay)
+	}
 }
 
 // matchTimers finds, for each sync whose key the queue's timer added, the delays that
@@ -196,7 +212,7 @@ func (a *addIndex) matchTimers() {
 		}
 		for _, s := range syncs { // by the time of their adds
 			if s.record.Timed {
-				a.dueKeys[s], a.lateKeys[s] = s.dueOf(delays)
+				a.ended[s] = s.endedOf(delays)
 				delays = s.leftOf(delays)
 			}
 		}
@@ -208,19 +224,27 @@ func (d *delayedKey) isOver(n *Node) bool {
 	return d.by != n && !d.due.After(n.addedAt().Add(clockGap))
 }
 
-// dueOf returns the delays that may have ended when the key of n was added, and those of the same key that had ended before,
-// if the timer was late.
-func (n *Node) dueOf(delays []*delayedKey) (due, late []*delayedKey) {
+// endedDelays are the delays that may have ended when the timer added a key.
+type endedDelays struct {
+	due    []*delayedKey
+	late   []*delayedKey // of the same key, if the timer was late
+	others bool          // that may be of the same key, if the timer was late
+}
+
+// endedOf returns the delays that may have led to n.
+func (n *Node) endedOf(delays []*delayedKey) (ended endedDelays) {
 	for _, d := range delays {
 		switch lateness := n.addedAt().Sub(d.due); {
 		case !d.isOver(n) || n.hasOtherKey(d.by) || lateness > maxLateTimer:
 		case lateness <= maxTimerDelay:
-			due = append(due, d)
+			ended.due = append(ended.due, d)
 		case n.Key != "" && d.by.likelyKey() == n.Key:
-			late = append(late, d)
+			ended.late = append(ended.late, d)
+		default:
+			ended.others = true
 		}
 	}
-	return due, late
+	return ended
 }
 
 // leftOf returns the delays that may lead to later syncs. With a key that is certain, the earlier ones are over, and so are

@@ -55,6 +55,11 @@ func TestLinksAddsReportedByQueues(t *testing.T) {
 		}
 		return r
 	}
+	later := func(seq uint64, name string, due float64) observe.Record {
+		r := deliveredRecord(seq, name)
+		r.Event.(*observe.Delivered).Later = []observe.DelayedKey{{Queue: "q", Due: at(due)}}
+		return r
+	}
 	for _, test := range []struct {
 		name    string
 		records []observe.Record // the last is the sync to link
@@ -82,6 +87,19 @@ func TestLinksAddsReportedByQueues(t *testing.T) {
 		{"more keys wait than the queue keeps adds of, and an event's handler ran", []observe.Record{deliveredRecord(6, "a", 5), deliveredRecord(7, "b", 600), syncedRecord(10, observe.Synced{ID: 9, Key: "default/b"})}, "r7", ByAdd, Likely},
 		{"more keys wait than the queue keeps adds of, and none was added then", []observe.Record{deliveredRecord(6, "a", 5), retry(2, "default/a", 4), syncedRecord(10, observe.Synced{ID: 9, Key: "default/a"})}, "s72", ByRetry, Likely},
 		{"a client reports the event only", []observe.Record{deliveredRecord(1, "a"), deliveredRecord(7, "b", 6), syncedRecord(10, observe.Synced{ID: 9, Key: "default/x", Cause: 1})}, "r1", ByAdd, Likely},
+		{"a client is not sure of the event", []observe.Record{deliveredRecord(7, "a", 5), syncedRecord(10, observe.Synced{ID: 9, Key: "default/a", Add: 5, Cause: 7})}, "r7", ByAdd, Likely},
+		{"a client is not sure of the sync", []observe.Record{retry(1, "default/a", 6.99), syncedRecord(10, observe.Synced{ID: 9, Key: "default/a", Add: 5, CauseSync: 71})}, "s71", ByRetry, Likely},
+		{"a client is not sure of a sync of another key", []observe.Record{retry(1, "default/b", 6.99), syncedRecord(10, observe.Synced{ID: 9, Key: "default/a", Add: 5, CauseSync: 71})}, "s71", BySync, Likely},
+		{"a client knows the add only, which an event names", []observe.Record{deliveredRecord(7, "x", 5), syncedRecord(10, observe.Synced{ID: 9, Key: "default/a", Add: 5})}, "r7", ByAdd, Likely},
+		{"a client knows the add only, and an event's handler ran", []observe.Record{deliveredRecord(7, "a", 4), syncedRecord(10, observe.Synced{ID: 9, Key: "default/a", Add: 5})}, "r7", ByAdd, Likely},
+		{"a client knows the add only, and a sync has requeued the key", []observe.Record{retry(1, "default/a", 4), syncedRecord(10, observe.Synced{ID: 9, Key: "default/a", Add: 5})}, "s71", ByRetry, Likely},
+		{"several adds match, the first of a sync", []observe.Record{retry(1, "default/a", 6.99), deliveredRecord(7, "x", 6), syncedRecord(10, observe.Synced{ID: 9, Key: "default/a", Add: 5, LastAdd: 6, CauseSync: 71})}, "s71", ByRetry, Likely},
+		{"the timer or a handler, and no delay is known", []observe.Record{deliveredRecord(7, "a", 6), syncedRecord(10, observe.Synced{ID: 9, Key: "default/a", Add: 5, LastAdd: 6, Timed: true})}, "r7", ByAdd, Likely},
+		{"the timer or a handler, another sync follows the timer", []observe.Record{retry(1, "default/a", 6.99), deliveredRecord(7, "a", 6), syncedRecord(8, observe.Synced{ID: 8, Add: 5, Timed: true, Sure: true}), syncedRecord(10, observe.Synced{ID: 9, Key: "default/a", Add: 5, LastAdd: 6, Timed: true})}, "r7", ByAdd, Exact},
+		{"several adds of the timer match, another sync follows the first", []observe.Record{retry(1, "default/a", 6.99), syncedRecord(8, observe.Synced{ID: 8, Add: 5, Timed: true, Sure: true}), syncedRecord(10, observe.Synced{ID: 9, Key: "default/a", Add: 5, LastAdd: 6, Timed: true, Sure: true})}, "s71", ByRetry, Exact},
+		{"a delay that is due, and one of another object that may have ended late", []observe.Record{later(1, "a-pod", -90), later(2, "a", 7), syncedRecord(10, observe.Synced{ID: 9, Key: "default/a", Add: 5, Timed: true, Sure: true})}, "r2", ByDelay, Likely},
+		{"a delay that is due, and one of an unknown key that may have ended late", []observe.Record{retry(1, "", -90), later(2, "a", 7), syncedRecord(10, observe.Synced{ID: 9, Key: "default/a", Add: 5, Timed: true, Sure: true})}, "r2", ByDelay, Likely},
+		{"a delay that is due, and one of another key that may have ended late", []observe.Record{retry(1, "default/b", -90), later(2, "a", 7), syncedRecord(10, observe.Synced{ID: 9, Key: "default/a", Add: 5, Timed: true, Sure: true})}, "r2", ByDelay, Exact},
 		{"a retry", []observe.Record{retry(1, "default/a", 6.99), retry(2, "default/b", 7), syncedRecord(10, observe.Synced{ID: 9, Key: "default/a", Add: 5, Timed: true, Sure: true})}, "s71", ByRetry, Exact},
 		{"retries that are due at once, with likely keys", []observe.Record{likely(1, "default/b", 6.98), likely(2, "default/a", 6.99), likely(10, "default/a", 0)}, "s72", ByRetry, Likely},
 		{"events that delayed keys until the same time, with a likely key", []observe.Record{putOff, putOffOther, likely(10, "default/b", 0)}, "r2", ByDelay, Likely},
