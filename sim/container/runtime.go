@@ -154,24 +154,30 @@ func (r *Runtime) Runs(uid types.UID) bool {
 	return p != nil && p.runs()
 }
 
-// KillContainers kills the commands of the containers of a Pod that have these names.
-// They can run again.
-func (r *Runtime) KillContainers(uid types.UID, names []string) {
+// KillContainers kills the commands of the containers of a Pod that have these names, and returns the numbers of the runs
+// that it ends, also of those that are being prepared, or that have ended. They can run again.
+func (r *Runtime) KillContainers(uid types.UID, names []string) (ended map[string]int32) {
 	s := r.active()
 	if s == nil {
-		return
+		return nil
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	p := s.pods[uid]
 	if p == nil {
-		return
+		return nil
 	}
+	ended = map[string]int32{}
 	for _, c := range p.containers {
-		if slices.Contains(names, c.name) {
-			s.killCurrent(c)
+		if !slices.Contains(names, c.name) {
+			continue
+		}
+		s.killCurrent(c)
+		if c.current.state.Phase != Blocked {
+			ended[c.name] = c.current.number
 		}
 	}
+	return ended
 }
 
 // Remove kills and removes the containers of a Pod, and its volumes.

@@ -36,32 +36,35 @@ func restartsAll(pod *corev1.Pod, st *corev1.PodStatus) bool {
 // container. As with a kubelet, they get no time to stop, and volumes and ephemeral
 // containers stay.
 func restartAll(pod *corev1.Pod, st *corev1.PodStatus, commands commandRunner, now time.Time) {
+	var ended map[string]int32
 	if commands.mayStart {
 		var names []string
 		for c := range podutil.ContainerIter(&pod.Spec, podutil.InitContainers|podutil.Containers) {
 			names = append(names, c.Name)
 		}
-		commands.runtime.KillContainers(pod.UID, names)
+		ended = commands.runtime.KillContainers(pod.UID, names)
 	}
 	for _, list := range [][]corev1.ContainerStatus{st.InitContainerStatuses, st.ContainerStatuses} {
 		for i := range list {
-			removeForRestart(&list[i])
+			if number, ok := ended[list[i].Name]; ok {
+				removeForRestart(&list[i], number)
+			} else if hasStarted(list[i]) {
+				removeForRestart(&list[i], list[i].RestartCount)
+			}
 		}
 	}
 	st.Phase = podPhase(pod, st)
 	setConditions(pod, st, now)
 }
 
-func removeForRestart(s *corev1.ContainerStatus) {
-	if !hasStarted(*s) {
-		return
-	}
+// removeForRestart changes the status of a container whose last run had a number. The status may not know of that run yet.
+func removeForRestart(s *corev1.ContainerStatus, number int32) {
 	const message = "The container is removed because RestartAllContainers in place"
 	s.State = corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: reasonRestartingAll, Message: message}}
 	s.LastTerminationState = corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{
 		Reason: reasonRestartingAll, Message: message, ExitCode: sigkillExitCode,
 	}}
-	s.RestartCount++
+	s.RestartCount = max(number, s.RestartCount) + 1
 	s.Ready, s.Started = false, new(false)
 }
 

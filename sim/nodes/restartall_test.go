@@ -44,6 +44,22 @@ func TestRestartAllContainers(t *testing.T) {
 	}
 }
 
+// TestRestartAllInAHook restarts all containers while the postStart hook of one runs: it begins again with the others.
+func TestRestartAllInAHook(t *testing.T) {
+	at, changed := commandsFixture(t)
+	pod := testPod(func(p *corev1.Pod) {
+		restartsAllOnFailure(p)
+		p.Spec.RestartPolicy = corev1.RestartPolicyNever
+		p.Spec.Containers[0].Command = []string{"sh", "-c", "until [ -e /tmp/go ]; do sleep 0.01; done; exit 1"}
+		p.Spec.Containers = append(p.Spec.Containers, corev1.Container{
+			Name: "b", Command: []string{"sleep", "infinity"}, Lifecycle: postStart("until [ -e /tmp/go ]; do sleep 0.01; done"),
+		})
+	})
+	play(t, pod, at, changed, time.Now, "Pending, a: runs, b: ContainerCreating")
+	touch(t, pod, at, "/tmp/go")
+	play(t, pod, at, changed, time.Now, "Running, a: RestartingAllContainers #1, b: RestartingAllContainers #1")
+}
+
 // TestRestartingAllCondition says why a Pod begins again, until it does.
 func TestRestartingAllCondition(t *testing.T) {
 	pod := testPod(func(p *corev1.Pod) {
