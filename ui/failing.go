@@ -59,6 +59,19 @@ var problemTexts = map[observe.What][2]string{
 	observe.WaitsForRestart: {"waits for a restart", "wait for a restart"},
 	observe.Unschedulable:   {"is unschedulable", "are unschedulable"},
 	observe.HasFailed:       {"failed", "failed"},
+	"":                      {"has a problem", "have a problem"}, // any of these
+}
+
+// MergeProblems returns a snapshot that counts the objects with problems together, for a text that must be short.
+func MergeProblems(s observe.Snapshot) observe.Snapshot {
+	n := 0
+	for i := range s.Problems {
+		n += s.Problems[i].Count
+	}
+	if len(s.Problems) > 1 {
+		s.Problems = []observe.Problem{{Kind: "object", Count: n}}
+	}
+	return s
 }
 
 // describeProblem counts objects with a problem: "2 Pods wait for a restart".

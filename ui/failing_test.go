@@ -138,6 +138,9 @@ func TestSettledWarnings(t *testing.T) {
 	if got, want := DescribeFailing(s), "1 key fails, 2 Pods cannot start, 4 Pods wait for a restart, 1 Job failed, reads of shop are refused"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
+	if got, want := DescribeFailing(MergeProblems(s)), "1 key fails, 7 objects have a problem, reads of shop are refused"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
 	want = []string{"the last sync of chaos/site failed: site: default/f1, 14 times in a row, next attempt in 1 m 00 s: no luck"}
 	if got := FailingFor(s, "default", "f1"); !slices.Equal(got, want) {
 		t.Errorf("got %q", got)

@@ -109,7 +109,11 @@ func (m model) stateLine(p observe.Process) line {
 	case len(ui.UnknownQueues(m.snapshot)) > 0:
 		mark, state, st = "○ ", "unknown", caution
 	}
-	if failing := ui.DescribeFailing(m.snapshot); failing != "" {
+	failing := ui.DescribeFailing(m.snapshot)
+	if textWidth(failing) > m.width*3/5 {
+		failing = ui.DescribeFailing(ui.MergeProblems(m.snapshot))
+	}
+	if failing != "" {
 		return styledLine(markBad+" "+state+", "+failing, bad)
 	}
 	return styledLine(m.theme.pickGlyph(mark, "")+state, st)

@@ -125,6 +125,26 @@ func TestColumnsAreDroppedInOrder(t *testing.T) {
 	}
 }
 
+// The header counts objects with problems together if it has no room for each kind.
+func TestHeaderOfManyProblems(t *testing.T) {
+	idle, _, _ := testSources()
+	m := newTestModel(t, Options{Source: idle, Purpose: testPurpose}, 100, 30)
+	m.snapshot.Process.Settled = true
+	for _, step := range []struct {
+		added observe.What
+		want  string
+	}{
+		{observe.CannotStart, "! settled, 4 Pods cannot start"},
+		{observe.WaitsForRestart, "! settled, 4 Pods cannot start, 4 Pods wait for a restart"},
+		{observe.Unschedulable, "! settled, 12 objects have a problem"},
+	} {
+		m.snapshot.Problems = append(m.snapshot.Problems, observe.Problem{Kind: "Pod", What: step.added, Count: 4})
+		if header := m.headerLines(100, 2)[0]; !strings.Contains(header, step.want+"\x1b[m") || !strings.Contains(header, m.snapshot.Process.Name) {
+			t.Errorf("header %q, want %q", header, step.want)
+		}
+	}
+}
+
 // The version stays at 100 columns when it is not the usual one.
 func TestEmulatedVersionIsShown(t *testing.T) {
 	idle, _, _ := testSources()
