@@ -55,7 +55,7 @@ kubectl patch pod kept --type=merge -p '{"metadata":{"finalizers":null}}'
 kubectl apply -f app.yaml
 kubectl wait deployment d0 d1 d2 d3 d4 d5 d6 d7 d8 d9 d10 -n app --for=condition=Available --timeout=-1s
 kubectl wait pods -n app -l app=broken --for=jsonpath='{.status.containerStatuses[0].state.waiting.reason}'=CrashLoopBackOff --timeout=-1s
-kubectl delete -f app.yaml
+kubectl delete -f app.yaml --ignore-not-found # the namespace controller may be faster
 kubectl delete --raw '/api/v1/namespaces/default/pods?labelSelector=in%3Dcollection'
 `
 
