@@ -215,7 +215,7 @@ func (r *runCommand) followDeletions(ctx context.Context) {
 		return
 	}
 	var err error
-	if r.deletions, err = report.FollowDeletions(ctx, s.ReaderConfig(), s.Observer()); err != nil {
+	if r.deletions, err = report.FollowDeletions(ctx, s.ReaderConfig(), s.Observer(), r.up.bare); err != nil {
 		printWarning("what clients delete is not examined: " + err.Error())
 	}
 }

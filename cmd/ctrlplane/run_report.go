@@ -188,6 +188,10 @@ func healthAsserted(results []assert.Result) bool {
 	return slices.ContainsFunc(results, func(r assert.Result) bool { return r.Rule == assert.Healthy })
 }
 
+func assertionFailed(results []assert.Result) bool {
+	return slices.ContainsFunc(results, func(r assert.Result) bool { return r.Failure != "" })
+}
+
 // assertionsHeld counts the assertions of a run that has passed; 0 if other facts tell of all of them.
 func assertionsHeld(results []assert.Result) int {
 	held := slices.DeleteFunc(slices.Clone(results), func(r assert.Result) bool { return r.Rule == assert.Settle })
@@ -225,18 +229,14 @@ func (r *runReport) printEnd(w io.Writer, code int, err error, settle bool) {
 			facts = append(facts, words.Count(of, "object")+" healthy")
 		}
 	}
-	if n := r.deleted.Count(); n > 0 && !passed {
-		were := "were"
-		if n == 1 {
-			were = "was"
-		}
-		facts = append(facts, fmt.Sprintf("%s %s deleted while not healthy", words.Count(n, "object"), were))
-	}
 	if n := assertionsHeld(o.Assertions); n > 0 && passed {
 		facts = append(facts, words.Count(n, "assertion")+" held")
 	}
 	if len(facts) > 0 {
 		line += ": " + strings.Join(facts, ", ")
+	}
+	if n := r.deleted.Count(); n > 0 && !passed && !assertionFailed(o.Assertions) { // that would be why the run has failed
+		line += fmt.Sprintf(" (deleted while not healthy: %s)", words.Count(n, "object"))
 	}
 	if r.complete {
 		line += "; the report is " + r.report.Path(report.PageFile)

@@ -3,6 +3,7 @@
 package command_test
 
 import (
+	"fmt"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -22,6 +23,20 @@ const deletedManifest = `
 {apiVersion: v1, kind: Secret, metadata: {name: pw, namespace: shop}, stringData: {password: hunter2}}
 `
 
+// appManifest has its Namespace first, as most do: kubectl deletes that before what is in it. One of its Deployments crashes.
+func appManifest() string {
+	list := []string{"{apiVersion: v1, kind: Namespace, metadata: {name: app}}"}
+	for i := range 12 {
+		name, args := fmt.Sprintf("d%d", i), "sleep 1000"
+		if i == 11 {
+			name, args = "broken", "exit 1"
+		}
+		list = append(list, fmt.Sprintf(`{apiVersion: apps/v1, kind: Deployment, metadata: {namespace: app, name: %[1]s}, spec: {selector: {matchLabels: {app: %[1]s}}, `+
+			`template: {metadata: {labels: {app: %[1]s}}, spec: {containers: [{name: c, image: busybox, command: [sh, -c, %[2]q]}]}}}}`, name, args))
+	}
+	return strings.Join(list, "\n---\n")
+}
+
 // deleteAll deletes what is not healthy, as test tools do after a failure: with its namespace, alone, and in a collection. A
 // dry run deletes nothing, and a second deletion of an object finds it being deleted.
 const deleteAll = `set -e
@@ -37,6 +52,10 @@ kubectl delete namespace shop
 kubectl delete pod kept --wait=false
 kubectl delete pod kept --wait=false
 kubectl patch pod kept --type=merge -p '{"metadata":{"finalizers":null}}'
+kubectl apply -f app.yaml
+kubectl wait deployment d0 d1 d2 d3 d4 d5 d6 d7 d8 d9 d10 -n app --for=condition=Available --timeout=-1s
+kubectl wait pods -n app -l app=broken --for=jsonpath='{.status.containerStatuses[0].state.waiting.reason}'=CrashLoopBackOff --timeout=-1s
+kubectl delete -f app.yaml --ignore-not-found # the namespace controller may be faster
 kubectl delete --raw '/api/v1/namespaces/default/pods?labelSelector=in%3Dcollection'
 `
 
@@ -46,7 +65,7 @@ func TestRunSaysWhatWasDeletedWhileNotHealthy(t *testing.T) {
 	const phrase = "eleted while not healthy"
 	for _, script := range []string{deleteAll + "exit 1", deleteAll} {
 		cmd := newRunCommand(t, "--report", "out", "--settle", "--nodes=1", "--", "sh", "-c", script, program.Path())
-		testutil.WriteFiles(t, cmd.Dir, map[string]string{"pods.yaml": deletedManifest})
+		testutil.WriteFiles(t, cmd.Dir, map[string]string{"pods.yaml": deletedManifest, "app.yaml": appManifest()})
 		summary := filepath.Join(t.TempDir(), "summary.md")
 		cmd.Env = append(withoutCIEnv(cmd.Env), "GITHUB_ACTIONS=true", "GITHUB_STEP_SUMMARY="+summary)
 		_, stderr, code := program.Run(t, cmd)
@@ -55,13 +74,13 @@ func TestRunSaysWhatWasDeletedWhileNotHealthy(t *testing.T) {
 		_, page, _ := strings.Cut(files["report.html"], `<section id="deleted"`)
 		page, _, _ = strings.Cut(page, "</section>")
 		requireText(t, page, "D"+phrase, "<bdi>Deployment shop/web</bdi>", "exceeded quota: few", "kubectl (kubernetes-admin)", "with <bdi>Namespace shop</bdi>", "Insufficient cpu")
-		for _, name := range []string{"Deployment shop/web", "Pod default/kept", "Pod default/one", "Pod default/two"} {
+		for _, name := range []string{"Deployment shop/web", "Deployment app/broken", "Pod default/kept", "Pod default/one", "Pod default/two"} {
 			if n := strings.Count(page, "<bdi>"+name+"</bdi>"); n != 1 {
 				t.Errorf("%s is %d times in %s", name, n, page)
 			}
 		}
-		if strings.Count(page, "<tr>") != 5 || strings.Contains(page, "examined") {
-			t.Errorf("other objects than the four: %s", page)
+		if strings.Count(page, "<tr>") != 6 || strings.Contains(page, "examined") {
+			t.Errorf("other objects than the five: %s", page)
 		}
 		if strings.Contains(strings.Join([]string{stderr, markdown, files["report.html"], files["junit.xml"]}, ""), "hunter2") || strings.Contains(files["junit.xml"], phrase) {
 			t.Errorf("a Secret, or a result in junit.xml: %s", files["junit.xml"])
@@ -78,6 +97,33 @@ func TestRunSaysWhatWasDeletedWhileNotHealthy(t *testing.T) {
 		}
 		requireText(t, stderr, "ctrlplane: d"+phrase+": Deployment shop/web: InProgress: ReplicaSet web-", "exceeded quota: few", "::warning title=d"+phrase+"%3A Deployment shop/web::")
 		requireText(t, markdown, "| D"+phrase+" | Why |", "| Deployment shop/web | InProgress")
-		requireLastLine(t, stderr, ": no objects are left to judge, 4 objects were deleted while not healthy; the report is ")
+		requireLastLine(t, stderr, ": no objects are left to judge (deleted while not healthy: 5 objects); the report is ")
 	}
+}
+
+const fooManifest = `
+{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: foos.x.io}, spec: {group: x.io, scope: Namespaced, names: {plural: foos, kind: Foo, singular: foo}, versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}}]}}
+`
+
+// Without controllers only custom resources count, and a failed assertion is why a run has failed, not what was deleted.
+func TestRunSaysWhichCustomResourcesWereDeleted(t *testing.T) {
+	t.Parallel()
+	const script = `set -e
+kubectl() { "$0" kubectl "$@"; }
+kubectl create -f crd.yaml
+kubectl wait crd/foos.x.io --for=condition=Established --timeout=-1s
+kubectl create -f foos.yaml
+kubectl delete foo/gone pod/one
+`
+	foo := func(name string) string {
+		return `{apiVersion: x.io/v1, kind: Foo, metadata: {name: ` + name + `}, status: {conditions: [{type: Ready, status: "False", message: db is down}]}}`
+	}
+	cmd := newRunCommand(t, "--bare", "--healthy", "--", "sh", "-c", script, program.Path())
+	pod := `{apiVersion: v1, kind: Pod, metadata: {name: one}, spec: {containers: [{name: c, image: c}]}}`
+	testutil.WriteFiles(t, cmd.Dir, map[string]string{"crd.yaml": fooManifest, "foos.yaml": strings.Join([]string{foo("stays"), foo("gone"), pod}, "\n---\n")})
+	_, stderr, code := program.Run(t, cmd)
+	if code != 123 || strings.Contains(stderr, "default/one") || strings.Count(stderr, "eleted while not healthy") != 1 {
+		t.Errorf("exit code %d: %s", code, stderr)
+	}
+	requireText(t, stderr, "ctrlplane: deleted while not healthy: Foo default/gone: InProgress: db is down", "failed an assertion after ")
 }

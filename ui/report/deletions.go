@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -16,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 
 	"github.com/ctrlplane/ctrlplane/health"
@@ -23,33 +25,36 @@ import (
 	"github.com/ctrlplane/ctrlplane/internal/objectclients"
 	"github.com/ctrlplane/ctrlplane/internal/requestlog"
 	"github.com/ctrlplane/ctrlplane/internal/sleep"
+	"github.com/ctrlplane/ctrlplane/internal/words"
 	"github.com/ctrlplane/ctrlplane/observe"
 	"github.com/ctrlplane/ctrlplane/observe/replay"
 )
 
 const (
-	deletionInterval = 100 * time.Millisecond // between reads of records
-	deletionTimeout  = 5 * time.Second        // to examine what one request has deleted, and the last ones at the end
+	deletionInterval = 10 * time.Millisecond // between reads of records; a CustomResourceDefinition may be deleted right after its objects
+	deletionTimeout  = 5 * time.Second       // to examine what one request has deleted, and the last ones at the end
 )
 
 // Deletions finds out what was not healthy when a client asked to delete it. It reads the objects as the storage still has
 // them, of the version before the deletion, so that no request waits.
 type Deletions struct {
-	src     replay.Source
-	clients *objectclients.Clients
-	mapper  kinds.Mapper
-	waiter  *health.Waiter
-	after   uint64             // Seq of the last record
-	known   map[types.UID]bool // the objects that were found
-	found   Deleted
+	src        replay.Source
+	clients    *objectclients.Clients
+	mapper     kinds.Mapper
+	waiter     *health.Waiter
+	onlyCustom bool               // leave out the kinds of Kubernetes itself
+	after      uint64             // Seq of the last record
+	known      map[types.UID]bool // the objects that were found
+	found      Deleted
 
 	stop  context.CancelFunc
 	ended chan struct{}
 }
 
-// FollowDeletions begins with the deletions from now on. src records them; cfg is for reads that it does not record.
-func FollowDeletions(ctx context.Context, cfg *rest.Config, src replay.Source) (*Deletions, error) {
-	d := &Deletions{src: src, known: map[types.UID]bool{}, ended: make(chan struct{})}
+// FollowDeletions begins with the deletions from now on. src records them; cfg is for reads that it does not record. onlyCustom
+// is for a control plane without the controllers that would make other objects healthy.
+func FollowDeletions(ctx context.Context, cfg *rest.Config, src replay.Source, onlyCustom bool) (*Deletions, error) {
+	d := &Deletions{src: src, onlyCustom: onlyCustom, known: map[types.UID]bool{}, ended: make(chan struct{})}
 	now, err := src.Snapshot(ctx)
 	if err == nil {
 		d.clients, err = objectclients.New(cfg)
@@ -113,11 +118,14 @@ func (d *Deletions) examineNew(following, ctx context.Context) {
 
 // deletion is what one request of a client has deleted.
 type deletion struct {
-	at                  time.Time
-	by                  string // the client
-	resource, namespace string // the former as RESOURCE.GROUP
-	names               []string
-	version             string // of the storage, before it
+	seq        uint64 // of the record
+	at         time.Time
+	by         string // the client
+	resource   string // as RESOURCE.GROUP
+	apiVersion string // of a kind that is not built in
+	namespace  string
+	names      []string
+	version    string // of the storage, before it
 }
 
 // deletionOf returns the deletion that a client has asked for, and that was begun. An operator that reports its syncs is a
@@ -127,7 +135,10 @@ func deletionOf(r *observe.Record) (d deletion, ok bool) {
 	if !isCall || c.Failed() || c.Sync != 0 || c.Verb == observe.VerbRestore || !deletesForClient(c) || stateless[schema.GroupResource{Group: c.Object.Group, Resource: c.Object.Resource}] {
 		return d, false
 	}
-	d = deletion{at: cmp.Or(c.Began, r.Time), by: c.Controller, resource: c.Object.GroupResource()}
+	d = deletion{seq: r.Seq, at: cmp.Or(c.Began, r.Time), by: c.Controller, resource: c.Object.GroupResource(), apiVersion: c.Version}
+	if c.Client != nil && c.Client.Impersonates != "" {
+		d.by += " as " + words.OneLine(c.Client.Impersonates)
+	}
 	first := int64(0)
 	for _, w := range c.Wrote { // nothing, if it was a dry run
 		version, err := strconv.ParseInt(w.ResourceVersion, 10, 64)
@@ -166,6 +177,11 @@ func (d *Deletions) examine(ctx context.Context, of *deletion) {
 	var s State
 	var err error
 	s.objects, err = d.read(ctx, of)
+	if d.onlyCustom {
+		s.objects = slices.DeleteFunc(s.objects, func(u unstructured.Unstructured) bool {
+			return scheme.Scheme.IsGroupRegistered(u.GroupVersionKind().Group)
+		})
+	}
 	s.findUnhealthy(d.waiter.At(of.version).WhyOf(ctx))
 	if ctx.Err() != nil {
 		err = context.Cause(ctx)
@@ -180,9 +196,9 @@ func (d *Deletions) examine(ctx context.Context, of *deletion) {
 }
 
 // read returns the objects that were to be deleted, of a namespace what was in it. Those that were being deleted already do
-// not count.
+// not count, nor those whose namespace was: they were examined with it.
 func (d *Deletions) read(ctx context.Context, of *deletion) ([]unstructured.Unstructured, error) {
-	m, err := d.mapper.Find(ctx, of.resource)
+	resource, err := d.resourceOf(ctx, of)
 	if err != nil {
 		return nil, err
 	}
@@ -191,25 +207,62 @@ func (d *Deletions) read(ctx context.Context, of *deletion) ([]unstructured.Unst
 	if len(of.names) == 1 {
 		o.FieldSelector = fields.OneTermEqualSelector(metav1.ObjectNameField, of.names[0]).String()
 	}
-	list, err := objects.Resource(m.Resource).Namespace(of.namespace).List(ctx, o) // "" = without, or all
+	list, err := objects.Resource(resource).Namespace(of.namespace).List(ctx, o) // "" = without, or all
 	if err != nil {
-		return nil, err
+		return nil, definitionDeleted(err)
 	}
 	counts := func(u *unstructured.Unstructured) bool {
 		return slices.Contains(of.names, u.GetName()) && u.GetDeletionTimestamp() == nil && !d.known[u.GetUID()] &&
 			!slices.Contains(systemNamespaces, u.GetNamespace()) && (u.GetNamespace() != "" || !isOfProcess(u))
 	}
 	found := slices.DeleteFunc(list.Items, func(u unstructured.Unstructured) bool { return !counts(&u) })
-	if of.isOfNamespace() && len(found) > 0 {
-		return d.readNamespace(ctx, objects, found[0].GetName())
+	if len(found) == 0 {
+		return nil, nil
+	}
+	if of.isOfNamespace() {
+		return d.readNamespace(ctx, objects, of)
+	}
+	if terminating, err := isTerminating(ctx, objects, of.namespace); terminating || err != nil {
+		return nil, err
 	}
 	return found, nil
 }
 
+// resourceOf asks for the version of built-in kinds only: it is always known, while another kind may be deleted meanwhile.
+func (d *Deletions) resourceOf(ctx context.Context, of *deletion) (schema.GroupVersionResource, error) {
+	if of.apiVersion != "" {
+		return schema.ParseGroupResource(of.resource).WithVersion(of.apiVersion), nil
+	}
+	m, err := d.mapper.Find(ctx, of.resource)
+	if err != nil {
+		return schema.GroupVersionResource{}, err
+	}
+	return m.Resource, nil
+}
+
+func isTerminating(ctx context.Context, objects dynamic.Interface, namespace string) (bool, error) {
+	if namespace == "" {
+		return false, nil
+	}
+	u, err := objects.Resource(schema.GroupVersionResource{Version: "v1", Resource: "namespaces"}).Get(ctx, namespace, metav1.GetOptions{})
+	if err != nil {
+		if apierrors.IsNotFound(err) {
+			err = nil
+		}
+		return false, err
+	}
+	return u.GetDeletionTimestamp() != nil, nil
+}
+
 // readNamespace returns what is in a namespace, without what is being deleted or was found before.
-func (d *Deletions) readNamespace(ctx context.Context, objects dynamic.Interface, name string) ([]unstructured.Unstructured, error) {
-	lister := objectLister{d.clients.Kinds, objects, name}
-	list, err := lister.listAll(ctx)
+func (d *Deletions) readNamespace(ctx context.Context, objects dynamic.Interface, of *deletion) ([]unstructured.Unstructured, error) {
+	lister := objectLister{d.clients.Kinds, objects, of.names[0]}
+	resources, discoverErr := lister.listableResources(ctx)
+	list, err := lister.list(ctx, resources)
+	err = errors.Join(discoverErr, err)
+	if d.definitionsDeletedAfter(of.seq) {
+		err = errors.Join(err, findUnserved(ctx, objects, resources))
+	}
 	all := map[types.UID]*unstructured.Unstructured{}
 	for i := range list {
 		all[list[i].GetUID()] = &list[i]

@@ -80,6 +80,9 @@ type pastAPI struct {
 	t       *testing.T
 	objects []unstructured.Unstructured
 	hangs   bool // does not answer lists
+	foos    bool // serves foos.x.io
+
+	onlyCustom bool // is what is examined
 }
 
 func (a *pastAPI) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -93,12 +96,21 @@ func (a *pastAPI) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		"/api/v1": {
 			{Name: "namespaces", SingularName: "namespace", Kind: "Namespace", Verbs: []string{"list", "delete"}},
 			{Name: "pods", SingularName: "pod", Kind: "Pod", Namespaced: true, Verbs: []string{"list", "delete"}},
+			{Name: "events", SingularName: "event", Kind: "Event", Namespaced: true, Verbs: []string{"list", "delete"}},
 			{Name: "secrets", SingularName: "secret", Kind: "Secret", Namespaced: true, Verbs: []string{"list", "delete"}},
 		},
 		"/apis/apps/v1": {
 			{Name: "deployments", SingularName: "deployment", Kind: "Deployment", Namespaced: true, Verbs: []string{"list", "delete"}},
 			{Name: "replicasets", SingularName: "replicaset", Kind: "ReplicaSet", Namespaced: true, Verbs: []string{"list", "delete"}},
 		},
+		"/apis/apiextensions.k8s.io/v1": {
+			{Name: "customresourcedefinitions", SingularName: "customresourcedefinition", Kind: "CustomResourceDefinition", Verbs: []string{"list", "delete"}},
+		},
+	}
+	groups := []string{"apps", "apiextensions.k8s.io"}
+	if a.foos {
+		resources["/apis/x.io/v1"] = []metav1.APIResource{{Name: "foos", SingularName: "foo", Kind: "Foo", Namespaced: true, Verbs: []string{"list", "delete"}}}
+		groups = append(groups, "x.io")
 	}
 	path := r.URL.Path
 	dir, name := path[:strings.LastIndex(path, "/")], path[strings.LastIndex(path, "/")+1:]
@@ -109,8 +121,12 @@ func (a *pastAPI) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case path == "/api":
 		answer(metav1.APIVersions{TypeMeta: metav1.TypeMeta{Kind: "APIVersions"}, Versions: []string{"v1"}})
 	case path == "/apis":
-		apps := metav1.GroupVersionForDiscovery{GroupVersion: "apps/v1", Version: "v1"}
-		answer(metav1.APIGroupList{Groups: []metav1.APIGroup{{Name: "apps", Versions: []metav1.GroupVersionForDiscovery{apps}, PreferredVersion: apps}}})
+		list := metav1.APIGroupList{}
+		for _, g := range groups {
+			v1 := metav1.GroupVersionForDiscovery{GroupVersion: g + "/v1", Version: "v1"}
+			list.Groups = append(list.Groups, metav1.APIGroup{Name: g, Versions: []metav1.GroupVersionForDiscovery{v1}, PreferredVersion: v1})
+		}
+		answer(list)
 	case resources[path] != nil:
 		answer(metav1.APIResourceList{GroupVersion: strings.TrimPrefix(strings.TrimPrefix(path, "/api/"), "/apis/"), APIResources: resources[path]})
 	case i < 0 || name == "secrets":
@@ -128,11 +144,12 @@ func (a *pastAPI) answerList(r *http.Request, kind, namespace string, answer fun
 	}
 	items := []any{}
 	for _, u := range a.objects {
-		if u.GetKind() == kind && (namespace == "" || u.GetNamespace() == namespace) {
+		name, one := strings.CutPrefix(r.URL.Query().Get("fieldSelector"), "metadata.name=")
+		if u.GetKind() == kind && (!one || u.GetName() == name) && (namespace == "" || u.GetNamespace() == namespace) {
 			items = append(items, u.Object)
 		}
 	}
-	answer(map[string]any{"kind": kind + "List", "apiVersion": a.objects[0].GetAPIVersion(), "metadata": map[string]any{}, "items": items})
+	answer(map[string]any{"kind": kind + "List", "apiVersion": "v1", "metadata": map[string]any{}, "items": items})
 }
 
 // followCalls returns what was found of the calls of a client.
@@ -143,7 +160,7 @@ func followCalls(t *testing.T, api *pastAPI, ctx context.Context, calls ...*obse
 	defer server.Close()
 	j := newFakeJournal()
 	j.add(0, deleteCall("pods", 3, "shop/before"))
-	d, err := FollowDeletions(t.Context(), &rest.Config{Host: server.URL}, j)
+	d, err := FollowDeletions(t.Context(), &rest.Config{Host: server.URL}, j, api.onlyCustom)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -176,6 +193,70 @@ func TestDeletionsOfANamespace(t *testing.T) {
 	}
 	if last := found.objects[len(found.objects)-1]; last.Ref.Name != "young" || last.Age() != "10s" {
 		t.Errorf("the last is %s after %s, not the youngest after 10s", last.Ref, last.Age())
+	}
+}
+
+// Of a namespace that is being deleted its controllers are deleted last: they were examined before.
+func TestDeletionsInATerminatingNamespace(t *testing.T) {
+	api := &pastAPI{objects: parseObjects(t, strings.Replace(namespace, "{name: shop", `{deletionTimestamp: "2026-07-01T12:00:30Z", name: shop`, 1), stuckDeployment)}
+	found := followCalls(t, api, t.Context(), deleteCall("deployments.apps", 8, "shop/web"))
+	if found.Count() != 0 || found.unexamined > 0 {
+		t.Errorf("found %v", found.Lines(""))
+	}
+}
+
+const (
+	fooDefinition = `{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: foos.x.io}, spec: {group: x.io, scope: Namespaced}, status: {conditions: [{type: Established, status: "True"}]}}`
+	barDefinition = `{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: bars.x.io}, spec: {group: x.io, scope: Cluster}, status: {conditions: [{type: Established, status: "True"}]}}`
+	brokenFoo     = `{apiVersion: x.io/v1, kind: Foo, metadata: {namespace: shop, name: f1, uid: f1}, status: {conditions: [{type: Ready, status: "False", message: db is down}]}}`
+)
+
+func deleteFoo() *observe.Called {
+	c := deleteCall("foos.x.io", 8, "shop/f1")
+	c.Version, c.Client.Impersonates = "v1", "jane"
+	return c
+}
+
+// Custom resources are named as long as they are served, and the reason is said if they are not.
+func TestDeletionsOfCustomResources(t *testing.T) {
+	const down = "deleted while not healthy: Foo shop/f1: InProgress: db is down"
+	const missed = "what clients deleted may not have been healthy: 1 deletion not examined, or not completely: "
+	const gone = ": its CustomResourceDefinition was deleted before it could be examined"
+	namespaceAndDefinition := []*observe.Called{deleteCall("namespaces", 8, "/shop"), deleteCall("customresourcedefinitions.apiextensions.k8s.io", 8, "/foos.x.io")}
+	for name, tc := range map[string]struct {
+		served bool
+		calls  []*observe.Called
+		want   string
+	}{
+		"object":                         {true, []*observe.Called{deleteFoo()}, down},
+		"object, then its definition":    {false, []*observe.Called{deleteFoo()}, missed + "foos.x.io f1" + gone},
+		"namespace":                      {true, namespaceAndDefinition, down},
+		"namespace, then its definition": {false, namespaceAndDefinition, missed + "namespaces shop: foos.x.io" + gone},
+		"namespace, another definition":  {false, namespaceAndDefinition[:1], ""},
+	} {
+		api := &pastAPI{foos: tc.served, objects: parseObjects(t, namespace, fooDefinition, barDefinition, brokenFoo)}
+		found := followCalls(t, api, t.Context(), tc.calls...)
+		if got := strings.Join(found.Lines(""), "; "); got != tc.want {
+			t.Errorf("%s: got %q, want %q", name, got, tc.want)
+		}
+		if len(tc.calls) == 1 && tc.calls[0].Client.Impersonates != "" && tc.served && found.objects[0].By != "test (admin) as jane" {
+			t.Errorf("deleted by %q", found.objects[0].By)
+		}
+	}
+}
+
+// Without controllers only custom resources can be healthy.
+func TestDeletionsOfCustomResourcesOnly(t *testing.T) {
+	api := &pastAPI{foos: true, onlyCustom: true, objects: parseObjects(t, namespace, stuckDeployment, itsReplicaSet, brokenFoo, fmt.Sprintf(pendingPod, "a", 10))}
+	for _, call := range []*observe.Called{deleteCall("namespaces", 8, "/shop"), deleteFoo(), deleteCall("pods", 8, "shop/a")} {
+		found := followCalls(t, api, t.Context(), call)
+		want := []string{"deleted while not healthy: Foo shop/f1: InProgress: db is down"}
+		if call.Object.Resource == "pods" {
+			want = nil
+		}
+		if diff := cmp.Diff(want, found.Lines("")); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", call.Object.Resource, diff)
+		}
 	}
 }
 

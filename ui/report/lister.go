@@ -42,8 +42,13 @@ func newObjectLister(cfg *rest.Config) (*objectLister, error) {
 // resources that could not be listed; the other objects are returned anyway.
 func (r *objectLister) listAll(ctx context.Context) ([]unstructured.Unstructured, error) {
 	ctx = requestlog.Discard(ctx)
-	resources, err := r.listableResources(ctx)
-	errs := []error{err}
+	resources, discoverErr := r.listableResources(ctx)
+	objects, err := r.list(ctx, resources)
+	return objects, errors.Join(discoverErr, err)
+}
+
+// list is listAll for some resources.
+func (r *objectLister) list(ctx context.Context, resources []schema.GroupVersionResource) ([]unstructured.Unstructured, error) {
 	found := make([][]unstructured.Unstructured, len(resources))
 	failures := make([]error, len(resources))
 	var lists errgroup.Group
@@ -52,6 +57,9 @@ func (r *objectLister) listAll(ctx context.Context) ([]unstructured.Unstructured
 		lists.Go(func() error {
 			list, err := r.objects.Resource(resource).Namespace(r.namespace).List(ctx, metav1.ListOptions{}) // "" = all
 			if err != nil {
+				if r.namespace != "" {
+					err = definitionDeleted(err)
+				}
 				failures[i] = fmt.Errorf("list %s: %w", resource.GroupResource(), err)
 				return nil
 			}
@@ -62,7 +70,7 @@ func (r *objectLister) listAll(ctx context.Context) ([]unstructured.Unstructured
 	_ = lists.Wait() // the errors are in failures
 	objects := dropDuplicates(slices.Concat(found...))
 	slices.SortFunc(objects, compareObjects)
-	return objects, errors.Join(append(errs, failures...)...)
+	return objects, errors.Join(failures...)
 }
 
 // listableResources returns the resources that support list, in the server's
