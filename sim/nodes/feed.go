@@ -72,7 +72,7 @@ func (f *nodeFeed) processNode(node *corev1.Node) {
 func (f *nodeFeed) takeStage(name string) *stageRun {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return f.registry.takeNodeStage(name)
+	return f.registry.takeNodeStage(name, f.stages.has)
 }
 
 func (f *nodeFeed) removeNode(node *corev1.Node) {
@@ -187,10 +187,10 @@ func (f *podFeed) playPod(pod *corev1.Pod, what dueStage) {
 }
 
 // takeStage begins to play the stage of a user that is due for a Pod; nil if none is.
-func (f *podFeed) takeStage(uid types.UID) *stageRun {
+func (f *podFeed) takeStage(uid string) *stageRun {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return f.registry.takePodStage(uid)
+	return f.registry.takePodStage(types.UID(uid), f.stages.has)
 }
 
 // forgetStages says that nothing is played for the Pods of a node that has failed.

@@ -53,16 +53,18 @@ func (r *podRegistry) nextDue() []Due {
 
 // nextStage returns what is next for a Pod.
 func (r *podRegistry) nextStage(e *podEntry) dueStage {
-	switch {
-	case e.play.user != nil:
+	if e.play.user != nil {
 		return e.play
-	case e.run != nil && !e.run.isOver:
-		return e.run.dueStage
-	case e.duePod == nil:
-		return dueStage{}
 	}
-	at := placement{commands: commandRunner{runtime: r.commands}, backoffs: &e.backoffs, sandboxError: e.sandboxError} // the time does not depend on addresses
-	return nextPodStage(e.duePod, at, r.now())
+	var next dueStage
+	if e.duePod != nil {
+		at := placement{commands: commandRunner{runtime: r.commands}, backoffs: &e.backoffs, sandboxError: e.sandboxError} // the time does not depend on addresses
+		next = nextPodStage(e.duePod, at, r.now())
+	}
+	if run := e.run; run != nil && !run.isOver && (next.name == "" || run.at.Before(next.at)) {
+		return run.dueStage
+	}
+	return next
 }
 
 // waitsForRestart reports whether a container of a Pod waits for its restart.

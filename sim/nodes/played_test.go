@@ -164,12 +164,13 @@ func TestPlayedStage(t *testing.T) {
 	r := newTestRegistry(t, testNode(nil))
 	r.played = p
 	pod := testPod(nil)
+	inForce := func(*userStage) bool { return true }
 	deliver := func(version string, what dueStage) {
 		pod = pod.DeepCopy()
 		pod.ResourceVersion = version
 		p.deliver(observe.Updated, "Pod", pod, func() {
 			r.updatePod(pod, false, nil)
-			r.assignPod(pod, what, nil)
+			r.assignPod(pod, what, inForce)
 		})
 	}
 	deliver("1", dueStage{name: podStatusNow, at: epoch})
@@ -178,7 +179,7 @@ func TestPlayedStage(t *testing.T) {
 	}
 	p.pods.begin(t.Context(), "n/p").End("")
 	deliver("2", dueStage{name: userPrefix + "s", at: epoch, user: &drawnStage{stage: &userStage{}}})
-	run := r.takePodStage(pod.UID)
+	run := r.takePodStage(pod.UID, inForce)
 	deliver("3", dueStage{name: podStatusNow, at: epoch})
 	if _, _, _, err := r.podPatch(pod.UID); err != nil {
 		t.Error(err)

@@ -102,15 +102,13 @@ func (s *simulation) startPlayers() {
 	for range nodeWorkers {
 		s.wg.Go(func() { s.nodePlayer.run(s.ctx) })
 	}
-	for range stageWorkers {
-		s.wg.Go(s.playStages)
-	}
 }
 
 func (s *simulation) stopPlayers() {
 	s.podPlayer.queue.ShutDown()
 	s.nodePlayer.queue.ShutDown()
-	s.runs.ShutDown()
+	s.podStages.ShutDown()
+	s.nodeStages.ShutDown()
 }
 
 // playPod writes the status of the Pod with a UID, deletes a Pod that has stopped, or has the stage of a user played.
@@ -121,7 +119,7 @@ func (s *simulation) playPod(ctx context.Context, uid string) (later time.Time, 
 		return due.at, nil
 	}
 	if due.user != nil {
-		s.startStage(s.pods.takeStage(types.UID(uid)))
+		s.podStages.Add(stageWork{key: uid})
 		return time.Time{}, nil
 	}
 	pod, patch, later, err := s.registry.podPatch(types.UID(uid))
@@ -155,7 +153,7 @@ func (s *simulation) playNode(ctx context.Context, name string) (later time.Time
 		return due.at, nil
 	}
 	if due.user != nil {
-		s.startStage(s.nodes.takeStage(name))
+		s.nodeStages.Add(stageWork{key: name})
 		return time.Time{}, nil
 	}
 	patch, err := s.registry.nodePatch(name)

@@ -109,9 +109,9 @@ func TestPodIsPlayedByOne(t *testing.T) {
 		{"6", a, false, a, true},
 		{"6", a, false, nothing, false},       // as from a list
 		{"7", nothing, false, nothing, false}, // its first step has changed the Pod
-		{"8", builtin, true, builtin, false},
+		{"8", builtin, false, builtin, false},
 		{"9", builtin, false, builtin, false},
-		{"10", a, false, a, true},
+		{"10", a, true, a, true},
 		{"10", b, true, b, true},
 		{"11", b, true, b, true},
 	} {
@@ -120,7 +120,7 @@ func TestPodIsPlayedByOne(t *testing.T) {
 		r.updatePod(pod, false, nil)
 		f.playPod(pod, step.what)
 		ends, plays := run != nil && !r.isCurrent(run), r.duePodStage(pod.UID)
-		taken := f.takeStage(pod.UID)
+		taken := f.takeStage(string(pod.UID))
 		if ends != step.ends || plays != step.plays || (taken != nil) != step.taken || taken != nil && taken.object != pod {
 			t.Errorf("step %d: ends %v, the player has %+v, taken %+v, want %+v", i, ends, plays, taken, step)
 		}

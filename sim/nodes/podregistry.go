@@ -279,7 +279,7 @@ func (r *podRegistry) assignPod(pod *corev1.Pod, what dueStage, isInForce func(*
 }
 
 // takePodStage begins to play the stage of a user for a Pod on a live node if one is due; otherwise it returns nil.
-func (r *podRegistry) takePodStage(uid types.UID) *stageRun {
+func (r *podRegistry) takePodStage(uid types.UID, isInForce func(*userStage) bool) *stageRun {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	e := r.pods[uid]
@@ -289,7 +289,7 @@ func (r *podRegistry) takePodStage(uid types.UID) *stageRun {
 	if node := r.nodes[e.node]; node == nil || !node.live {
 		return nil // when it is live again, the Pod is processed again
 	}
-	run := e.take(e.duePod, &r.played.pods, r.now())
+	run := e.take(e.duePod, &r.played.pods, r.now(), isInForce)
 	if run != nil {
 		e.duePod = nil
 	}

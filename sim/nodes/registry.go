@@ -82,7 +82,7 @@ func (r *podRegistry) updateNode(node *corev1.Node) (was, is bool, what dueStage
 		node = followCapacity(e.node, node)
 	}
 	if was = e.live && e.node.UID == node.UID; !was {
-		e.play = dueStage{}
+		e.stageState = stageState{}
 	}
 	e.node, e.live = node, annotations.IsLive(node)
 	if own := nodeAddresses(node); len(own) > 0 && own[0] != e.addr {
@@ -126,14 +126,14 @@ func (r *podRegistry) assignNode(node *corev1.Node, what dueStage, isInForce fun
 }
 
 // takeNodeStage is to Nodes what takePodStage is to Pods.
-func (r *podRegistry) takeNodeStage(name string) *stageRun {
+func (r *podRegistry) takeNodeStage(name string, isInForce func(*userStage) bool) *stageRun {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	e := r.nodes[name]
 	if e == nil || !e.live {
 		return nil
 	}
-	return e.take(e.node, &r.played.nodes, r.now())
+	return e.take(e.node, &r.played.nodes, r.now(), isInForce)
 }
 
 // dueNodeStage returns what the player is to do for a Node.

@@ -42,10 +42,12 @@ type simulation struct {
 	pods       *podFeed
 	wg         sync.WaitGroup
 
-	stages       *stageSet
-	stageClients stageClients
-	renderer     gotpl.Renderer                              // of the templates of stages
-	runs         workqueue.TypedDelayingInterface[*stageRun] // stages of users to be played
+	stages                *stageSet
+	stageClients          stageClients
+	renderer              gotpl.Renderer // of the templates of stages
+	podStages, nodeStages stageQueue
+	stageWorkers          sync.WaitGroup
+	playing               sync.Map // runs to loggers that name them
 
 	stagesKnown     chan struct{} // closed when the Stages of users have been listed, or need not be awaited
 	markStagesKnown func()
@@ -60,7 +62,7 @@ func startSimulation(cfg Config, client kubernetes.Interface, stages stageClient
 	ctx, cancel := context.WithCancel(context.Background())
 	s := &simulation{
 		cancel: cancel, client: client, registry: registry, log: log, stagesKnown: make(chan struct{}), stageClients: stages,
-		renderer: gotpl.NewRenderer(registry.templateFunctions()), runs: workqueue.NewTypedDelayingQueue[*stageRun](),
+		renderer: gotpl.NewRenderer(registry.templateFunctions()),
 	}
 	s.markStagesKnown = sync.OnceFunc(func() { close(s.stagesKnown) })
 	ctx = withLogger(ctx, log)
@@ -83,6 +85,8 @@ func startSimulation(cfg Config, client kubernetes.Interface, stages stageClient
 		},
 		record: s.recordPodEvent,
 	}
+	s.podStages = s.startStageWorkers(podWorkers, s.pods.takeStage)
+	s.nodeStages = s.startStageWorkers(nodeWorkers, s.nodes.takeStage)
 	s.startCommands()
 	s.events.StartRecordingToSink(&clientcorev1.EventSinkImpl{Interface: client.CoreV1().Events("")})
 	pods, nodes := cfg.Informers()
@@ -102,6 +106,7 @@ func (s *simulation) stop() {
 	s.changes.ShutDown()
 	s.stopPlayers()
 	s.wg.Wait()
+	s.awaitStageWorkers()
 	if s.registry.commands != nil {
 		s.registry.commands.Stop()
 	}

@@ -3,6 +3,7 @@ package nodes
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"strings"
 	"time"
 
@@ -10,15 +11,16 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/cache"
+	"k8s.io/client-go/util/workqueue"
 	"sigs.k8s.io/kwok/pkg/apis/internalversion"
 	"sigs.k8s.io/kwok/pkg/utils/lifecycle"
 
 	"github.com/ctrlplane/ctrlplane/internal/neterror"
 )
 
-// stageWorkers is how many stages are played at the same time. They are not the workers of the players: a webhook may
-// keep a step waiting.
-const stageWorkers = 8
+// maxStageStop is how long the end of the simulation waits for stages that are being played: a template cannot be
+// interrupted.
+const maxStageStop = 3 * time.Second
 
 // The delays before a stage is tried again; they double. kwok's are up to a fifth longer.
 const (
@@ -30,32 +32,73 @@ func stageRetryDelay(retries int) time.Duration {
 	return min(minStageRetry<<min(retries, 20), maxStageRetry)
 }
 
-// startStage has a stage played, if there is one.
-func (s *simulation) startStage(run *stageRun) {
-	if run != nil {
-		s.runs.Add(run)
+// stageWork is an object for which the stage of a user is due, or a run that is to be tried again.
+type stageWork struct {
+	key string
+	run *stageRun
+}
+
+// stageQueue has what is to be played for the objects of a kind.
+type stageQueue = workqueue.TypedDelayingInterface[stageWork]
+
+// startStageWorkers starts n workers. They are not those of the player: a webhook may keep a step waiting.
+func (s *simulation) startStageWorkers(n int, take func(key string) *stageRun) stageQueue {
+	queue := workqueue.NewTypedDelayingQueue[stageWork]()
+	for range n {
+		s.stageWorkers.Go(func() { s.playStages(queue, take) })
 	}
+	return queue
 }
 
 // playStages plays the stages of users that are due until the queue is shut down.
-func (s *simulation) playStages() {
+func (s *simulation) playStages(queue stageQueue, take func(key string) *stageRun) {
 	for {
-		run, stopped := s.runs.Get()
-		if stopped {
+		work, stopped := queue.Get()
+		if stopped || s.ctx.Err() != nil {
 			return
 		}
-		if s.registry.isCurrent(run) {
-			s.playStage(run)
+		run := work.run
+		if run == nil {
+			run = take(work.key)
+		} else if !s.registry.isCurrent(run) || !s.stages.has(run.user.stage) {
+			run = nil
 		}
-		s.runs.Done(run)
+		queue.Done(work) // what becomes due for the object meanwhile does not wait
+		if run == nil {
+			continue
+		}
+		if again := s.playStage(run); again > 0 {
+			queue.AddAfter(stageWork{run: run}, again)
+		}
 	}
 }
 
-// playStage plays a stage from the first step that is to be done.
-func (s *simulation) playStage(run *stageRun) {
-	step, err := s.doSteps(withCause(s.ctx, run.cause), run)
+// awaitStageWorkers waits until no stage is being played, and names those that it leaves behind.
+func (s *simulation) awaitStageWorkers() {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		s.stageWorkers.Wait()
+	}()
+	select {
+	case <-done:
+	case <-time.After(maxStageStop):
+		s.playing.Range(func(_, log any) bool {
+			log.(*slog.Logger).Error("a stage does not end: it may use a processor until the process ends; mend its template", "waited", maxStageStop)
+			return true
+		})
+	}
+}
+
+// playStage plays a stage from the first step that is to be done. It returns after which time that is to be tried again;
+// 0 means never.
+func (s *simulation) playStage(run *stageRun) (again time.Duration) {
 	kind, _ := run.kind()
-	log := s.log.With("stage", run.user.stage.object.Name, strings.ToLower(kind), cache.MetaObjectToName(run.object).String(), "err", err)
+	log := s.log.With("stage", run.user.stage.object.Name, strings.ToLower(kind), cache.MetaObjectToName(run.object).String())
+	s.playing.Store(run, log)
+	defer s.playing.Delete(run)
+	step, err := s.doSteps(withCause(s.ctx, run.cause), run)
+	log = log.With("err", err)
 	switch {
 	case s.ctx.Err() != nil:
 	case err == nil:
@@ -68,17 +111,19 @@ func (s *simulation) playStage(run *stageRun) {
 		run.step, run.retries = step, run.retries+1
 		if s.registry.postponeRun(run, s.registry.now().Add(delay)) {
 			log.Warn("cannot play a stage: retrying", "in", delay)
-			s.runs.AddAfter(run, delay)
+			return delay
 		}
+		log.Debug("a stage is not played to its end")
 	default:
 		about := run.reference()
 		if !s.registry.endRun(run, true) {
 			log.Debug("a stage is not played to its end")
-			return
+			return 0
 		}
 		log.Error("cannot play a stage")
 		s.recorder.Event(about, corev1.EventTypeWarning, "StageFailed", "stage "+run.user.stage.object.Name+": "+err.Error())
 	}
+	return 0
 }
 
 // isRetried reports whether kwok tries again after an error.

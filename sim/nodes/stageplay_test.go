@@ -1,8 +1,10 @@
 package nodes
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
 	"strconv"
 	"strings"
@@ -18,6 +20,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	dynamicfake "k8s.io/client-go/dynamic/fake"
 	"k8s.io/client-go/kubernetes/fake"
 	"k8s.io/client-go/kubernetes/scheme"
@@ -34,6 +38,22 @@ type stageTest struct {
 	takes   time.Duration                    // until such an answer
 	applied atomic.Int32                     // attempts to create a ConfigMap
 	created func(*unstructured.Unstructured) // called at each of them
+	hold    time.Duration                    // what each step takes that applies something
+	held    atomic.Int32                     // how many have begun
+	log     bytes.Buffer
+}
+
+// slowMapper keeps a step waiting, as a webhook does: the fake clients hold a lock during a call.
+type slowMapper struct {
+	meta.RESTMapper
+	*stageTest
+}
+
+// RESTMapping implements meta.RESTMapper.
+func (m slowMapper) RESTMapping(kind schema.GroupKind, versions ...string) (*meta.RESTMapping, error) {
+	m.held.Add(1)
+	time.Sleep(m.hold)
+	return m.RESTMapper.RESTMapping(kind, versions...)
 }
 
 // runStageTest runs a test in a bubble of its own.
@@ -57,8 +77,8 @@ func runStageTest(t *testing.T, test func(s *stageTest)) {
 		mapper := meta.NewDefaultRESTMapper(nil)
 		mapper.Add(corev1.SchemeGroupVersion.WithKind("ConfigMap"), meta.RESTScopeNamespace)
 		var err error
-		cfg := Config{Count: 1, Informers: runInformers(t, s.client)}
-		if s.Fleet, err = startWithClients(t.Context(), cfg, s.client, stageClients{dynamic: objects, mapper: mapper}, newPlayed(nil)); err != nil {
+		cfg := Config{Count: 1, Informers: runInformers(t, s.client), Logger: slog.New(slog.NewTextHandler(&s.log, nil))}
+		if s.Fleet, err = startWithClients(t.Context(), cfg, s.client, stageClients{dynamic: objects, mapper: slowMapper{mapper, s}}, newPlayed(nil)); err != nil {
 			t.Fatal(err)
 		}
 		pod := testPod(func(p *corev1.Pod) {
@@ -503,6 +523,133 @@ func TestStageDelayGoesOn(t *testing.T) {
 	})
 }
 
+// TestStageThatDoesNotEnd has a Stage that is being played, and does not end, when the simulation is stopped.
+func TestStageThatDoesNotEnd(t *testing.T) {
+	runStageTest(t, func(s *stageTest) {
+		s.hold = time.Hour
+		s.set("fails", "{}", patchNext, applyNext)
+		began := time.Now()
+		s.simulation.stop()
+		if took := time.Since(began); took != maxStageStop {
+			s.Errorf("stopped after %s, want %s", took, maxStageStop)
+		}
+		if got := s.log.String(); !strings.Contains(got, "stage=fails pod=n/p") {
+			s.Errorf("the log does not name what is left behind: %s", got)
+		}
+		s.wait(time.Hour)
+	})
+}
+
+// TestStageIsRetriedBesideTheDefault has a Stage whose first step makes its object stop matching, whose second step fails,
+// and an object for which something is due by default.
+func TestStageIsRetriedBesideTheDefault(t *testing.T) {
+	t.Run("Pod", func(t *testing.T) {
+		runStageTest(t, func(s *stageTest) {
+			s.change(func(p *corev1.Pod) { p.Spec.ActiveDeadlineSeconds = new(int64(600)) })
+			s.answers = tooMany(10)
+			began := time.Now()
+			s.set("fails", "{}", patchNext, applyNext)
+			s.change(func(p *corev1.Pod) { p.Labels = nil })
+			s.expectDue(time.Second)
+			s.wait(530 * time.Second)
+			if s.applied.Load() != 10 {
+				s.Errorf("%d attempts, want 10", s.applied.Load())
+			}
+			s.expectDue(time.Until(began.Add(599 * time.Second))) // the deadline of the Pod, which started a second before
+			s.wait(70 * time.Second)
+			s.expect(corev1.PodFailed)
+			s.expectDue(time.Until(began.Add(1023 * time.Second)))
+			s.wait(time.Hour)
+			if s.applied.Load() != 11 {
+				s.Errorf("%d attempts, want 11", s.applied.Load())
+			}
+			s.expectDue()
+		})
+	})
+	t.Run("Node", func(t *testing.T) {
+		runStageTest(t, func(s *stageTest) {
+			s.answers = tooMany(2)
+			s.set("fails", "{}", forNodes(patchNext, strings.Replace(applyNext, "{name:", "{namespace: n, name:", 1))...)
+			s.changeNode(func(n *corev1.Node) { n.Status.NodeInfo.MachineID = "marked" })
+			s.wait(time.Hour)
+			if s.applied.Load() != 3 {
+				s.Errorf("%d attempts, want 3", s.applied.Load())
+			}
+		})
+	})
+}
+
+// holdWorkers keeps all workers that play the stages of Pods for 12 s.
+func (s *stageTest) holdWorkers() {
+	s.Helper()
+	s.hold = 12 * time.Second
+	for i := range podWorkers {
+		pod := testPod(func(p *corev1.Pod) {
+			p.Name, p.UID = fmt.Sprint("holds-", i), types.UID(fmt.Sprint(i))
+			p.Labels, p.Spec.NodeName, p.ResourceVersion = map[string]string{"holds": "yes"}, nodeName(1), "0"
+		})
+		if _, err := s.client.CoreV1().Pods("n").Create(s.Context(), pod, metav1.CreateOptions{}); err != nil {
+			s.Fatal(err)
+		}
+	}
+	s.wait(time.Second)
+	s.set("holds", "{}", `fails: "yes"`, `holds: "yes"`, patchNext, applyNext)
+	if got := s.held.Load(); got != podWorkers {
+		s.Errorf("%d workers are held", got)
+	}
+}
+
+// TestStageOfANodeDoesNotWait has a Node with a Stage, while all workers for Pods are held.
+func TestStageOfANodeDoesNotWait(t *testing.T) {
+	runStageTest(t, func(s *stageTest) {
+		s.holdWorkers()
+		s.set("marks", "{}", marksNodes...)
+		if got := s.machineID(); got != "marked" {
+			s.Errorf("machineID %q, want marked", got)
+		}
+		s.wait(time.Minute)
+	})
+}
+
+// TestStageWaitsForAWorker has a Pod that changes after the delay of its Stage, before a worker is free.
+func TestStageWaitsForAWorker(t *testing.T) {
+	runStageTest(t, func(s *stageTest) {
+		s.holdWorkers()
+		s.set("fails", sixSecs, "reason: Demo", "reason: {{ .metadata.annotations.round }}")
+		s.wait(8 * time.Second)
+		s.change(func(p *corev1.Pod) { p.Annotations = map[string]string{"round": "Second"} })
+		s.expect(corev1.PodRunning)
+		s.wait(4 * time.Second)
+		s.expect(corev1.PodFailed)
+		if got := s.pod().Status.Reason; got != "Second" {
+			s.Errorf("played for an earlier version: reason %q", got)
+		}
+	})
+}
+
+// TestStageIsDeletedBeforeItsPodsKnow has a Stage that is deleted, while the Pods that it is due for are still to be
+// processed.
+func TestStageIsDeletedBeforeItsPodsKnow(t *testing.T) {
+	for when, answers := range map[string][]error{"delay": nil, "retry": tooMany(5)} {
+		t.Run(when, func(t *testing.T) {
+			runStageTest(t, func(s *stageTest) {
+				s.answers = answers
+				delay := sixSecs
+				if answers != nil {
+					delay = "{}"
+				}
+				s.set("fails", delay, patchNext, applyNext)
+				began := s.applied.Load()
+				s.simulation.stages.remove("fails")
+				s.wait(time.Hour)
+				if got := s.applied.Load() - began; got != 0 {
+					s.Errorf("%d attempts after it was deleted", got)
+				}
+			})
+		})
+	}
+}
+
 // forNodes returns changes that make podStage select Nodes, and others.
 func forNodes(changes ...string) []string {
 	return append([]string{
@@ -511,29 +658,48 @@ func forNodes(changes ...string) []string {
 	}, changes...)
 }
 
+// marksNodes are the changes that make podStage mark Nodes.
+var marksNodes = forNodes("phase: Failed\\nreason: Demo", "nodeInfo: {machineID: marked}")
+
+func (s *stageTest) machineID() string {
+	s.Helper()
+	return s.node().Status.NodeInfo.MachineID
+}
+
+func (s *stageTest) node() *corev1.Node {
+	s.Helper()
+	node, err := s.client.CoreV1().Nodes().Get(s.Context(), nodeName(1), metav1.GetOptions{})
+	if err != nil {
+		s.Fatal(err)
+	}
+	return node
+}
+
+// changeNode makes a new version of the Node.
+func (s *stageTest) changeNode(change func(*corev1.Node)) {
+	s.Helper()
+	node := s.node()
+	change(node)
+	s.version++
+	node.ResourceVersion = strconv.Itoa(s.version + 100)
+	if _, err := s.client.CoreV1().Nodes().Update(s.Context(), node, metav1.UpdateOptions{}); err != nil {
+		s.Fatal(err)
+	}
+	synctest.Wait()
+}
+
 // TestStageDelayOfANode has a Node that changes during the delay of a Stage.
 func TestStageDelayOfANode(t *testing.T) {
 	runStageTest(t, func(s *stageTest) {
-		node := func() *corev1.Node {
-			node, err := s.client.CoreV1().Nodes().Get(s.Context(), nodeName(1), metav1.GetOptions{})
-			if err != nil {
-				s.Fatal(err)
-			}
-			return node
-		}
-		s.set("marks", sixSecs, forNodes("phase: Failed\\nreason: Demo", "nodeInfo: {machineID: marked}")...)
+		s.set("marks", sixSecs, marksNodes...)
 		for i := range 6 {
-			if node().Status.NodeInfo.MachineID == "marked" {
+			if s.machineID() == "marked" {
 				s.Fatalf("marked after %d s", i)
 			}
-			changed := node()
-			changed.Labels["again"], changed.ResourceVersion = strconv.Itoa(i), strconv.Itoa(i+100)
-			if _, err := s.client.CoreV1().Nodes().Update(s.Context(), changed, metav1.UpdateOptions{}); err != nil {
-				s.Fatal(err)
-			}
+			s.changeNode(func(n *corev1.Node) { n.Labels["again"] = strconv.Itoa(i) })
 			s.wait(time.Second)
 		}
-		if got := node().Status.NodeInfo.MachineID; got != "marked" {
+		if got := s.machineID(); got != "marked" {
 			s.Errorf("machineID %q, want marked", got)
 		}
 	})

@@ -13,11 +13,11 @@ import (
 // stageState is what is played for an object.
 type stageState struct {
 	play dueStage  // what the player is to do; zero if nothing
-	run  *stageRun // of the stage of a user that was due last; nil if it has failed finally, or something else is due
+	run  *stageRun // of the stage of a user that was due last; nil if it has failed finally, or another is due
 }
 
-// stageRun is the stage of a user that is played for a version of an object. It is replaced when something else becomes
-// due: an attempt that has begun is not interrupted, but not repeated either.
+// stageRun is the stage of a user that is played for a version of an object. It is replaced when another stage
+// becomes due: an attempt that has begun is not interrupted, but not repeated either.
 type stageRun struct {
 	dueStage        // with the time of the last attempt, or of the next one
 	version  string // of the object
@@ -63,8 +63,8 @@ func (s *stageState) assign(what dueStage, version string, isInForce func(*userS
 	case run == nil:
 	case what.user != nil && what.user.stage == run.user.stage && run.version == version:
 		what = dueStage{} // it is played only once for a version
-	case what.name == "" && isInForce(run.user.stage):
-		// A step of the stage may have changed the object, and another may be tried again.
+	case what.user == nil && isInForce(run.user.stage):
+		// A step of the stage may have changed the object, and another may be tried again, also beside the default.
 	default:
 		s.run = nil
 	}
@@ -72,9 +72,10 @@ func (s *stageState) assign(what dueStage, version string, isInForce func(*userS
 	return what
 }
 
-// take begins to play the stage of a user for an object if one is due; otherwise it returns nil.
-func (s *stageState) take(object metav1.Object, writes *playedKind, now time.Time) *stageRun {
-	if s.play.user == nil || now.Before(s.play.at) {
+// take begins to play the stage of a user for an object if one is due; otherwise it returns nil. If the stage does not
+// exist in this version any more, the object is about to be processed again.
+func (s *stageState) take(object metav1.Object, writes *playedKind, now time.Time, isInForce func(*userStage) bool) *stageRun {
+	if s.play.user == nil || now.Before(s.play.at) || !isInForce(s.play.user.stage) {
 		return nil
 	}
 	cause := writes.newest(cache.MetaObjectToName(object).String())
@@ -99,7 +100,7 @@ func (r *podRegistry) stageState(of metav1.Object) *stageState {
 	return nil
 }
 
-// isCurrent reports whether a run is to be continued: not if something else has become due, the object was deleted, or its
+// isCurrent reports whether a run is to be continued: not if another stage has become due, the object was deleted, or its
 // node has failed.
 func (r *podRegistry) isCurrent(run *stageRun) bool {
 	r.mu.Lock()

@@ -53,11 +53,11 @@ func TestNextDueWithAStage(t *testing.T) {
 	later := Due{What: "Pod n/p", At: due}
 	r.assignPod(pod, stage, inForce)
 	expect("before", later)
-	if run := r.takePodStage(pod.UID); run != nil {
+	if run := r.takePodStage(pod.UID, inForce); run != nil {
 		t.Errorf("taken too early: %+v", run)
 	}
 	now = due
-	run := r.takePodStage(pod.UID)
+	run := r.takePodStage(pod.UID, inForce)
 	if run == nil || run.object != pod {
 		t.Fatalf("taken: %+v", run)
 	}
@@ -75,7 +75,7 @@ func TestNextDueWithAStage(t *testing.T) {
 	r.updatePod(pod, false, nil)
 	r.assignPod(pod, stage, inForce)
 	expect("as it is due for another version", later)
-	r.endRun(r.takePodStage(pod.UID), true)
+	r.endRun(r.takePodStage(pod.UID, inForce), true)
 	expect("after it has failed finally")
 	r.assignPod(pod, stage, inForce)
 	expect("as it is due again after it has failed", later)
