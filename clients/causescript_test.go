@@ -157,8 +157,8 @@ func runScript(t *testing.T, play func(s *script)) (n tally) {
 // isRight reports whether a cause is among the right ones. One that ends with "*" stands for any event of its object.
 func isRight(truth, got string) bool {
 	return slices.ContainsFunc(strings.Split(truth, "|"), func(right string) bool {
-		object, any := strings.CutSuffix(right, "*")
-		return got == right || any && strings.HasPrefix(got, object)
+		object, isPrefix := strings.CutSuffix(right, "*")
+		return got == right || isPrefix && strings.HasPrefix(got, object)
 	})
 }
 
