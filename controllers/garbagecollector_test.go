@@ -89,7 +89,7 @@ func (gc waitingGC) Sync(ctx context.Context, _ discovery.ServerResourcesInterfa
 	cache.WaitForNamedCacheSyncWithContext(ctx, func() bool { return false })
 }
 
-// A wait for caches that ends because the kinds are read again is no error.
+// A wait for caches that ends because the kinds are read again is not an error.
 func TestEndOfSyncIsNotAnError(t *testing.T) {
 	var log strings.Builder
 	ctx := klog.NewContext(t.Context(), logr.FromSlogHandler(slog.NewTextHandler(&log, nil)))

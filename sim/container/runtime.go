@@ -154,8 +154,8 @@ func (r *Runtime) Runs(uid types.UID) bool {
 	return p != nil && p.runs()
 }
 
-// KillContainers kills the commands of the containers of a Pod that have these names, and returns the numbers of the runs
-// that it ends, also of those that are being prepared, or that have ended. They can run again.
+// KillContainers kills the commands of the containers of a Pod that have these names, and returns the number of the last run
+// of each that has begun, by name. They can run again.
 func (r *Runtime) KillContainers(uid types.UID, names []string) (ended map[string]int32) {
 	s := r.active()
 	if s == nil {
