@@ -15,8 +15,12 @@ import (
 // Examine returns the state of an object, whose kind is as kubectl names it. The message of one
 // that is not healthy is the reason, as Why returns it.
 func (w *Waiter) Examine(ctx context.Context, kind, namespace, name string) (State, error) {
-	ctx = requestlog.Discard(ctx)
-	m, err := kinds.NewMapper(w.kinds).Find(ctx, kind)
+	return w.examine(requestlog.Discard(ctx), kinds.NewMapper(w.kinds), kind, namespace, name)
+}
+
+// examine is like Examine, for one of several objects, which share what is known of kinds.
+func (w *Waiter) examine(ctx context.Context, known kinds.Mapper, kind, namespace, name string) (State, error) {
+	m, err := known.Find(ctx, kind)
 	if err != nil {
 		return State{}, fmt.Errorf("health: %s: %w", kind, err)
 	}

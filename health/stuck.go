@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/ctrlplane/ctrlplane/internal/kinds"
 	"github.com/ctrlplane/ctrlplane/internal/requestlog"
 	"github.com/ctrlplane/ctrlplane/observe"
 )
@@ -61,8 +62,9 @@ func (w *Waiter) FindStuck(ctx context.Context, others []observe.Object) (found 
 			found = append(found, s)
 		}
 	}
+	known := kinds.NewMapper(w.kinds)
 	for _, o := range others {
-		s, err := w.Examine(ctx, o.Kind, o.Namespace, o.Name)
+		s, err := w.examine(ctx, known, o.Kind, o.Namespace, o.Name)
 		if err != nil {
 			return found, err
 		}

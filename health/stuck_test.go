@@ -1,10 +1,14 @@
 package health
 
 import (
+	"fmt"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/ctrlplane/ctrlplane/observe"
 )
 
 // TestFindStuck has namespaces, rollouts and APIServices that may wait without an end, among others.
@@ -62,5 +66,26 @@ status:
 		{"APIService v1.a.example.com", "InProgress", "not available: FailedDiscoveryCheck: connection refused", "2026-01-02T03:04:06Z"},
 	}, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// TestFindStuckDiscoversOnce examines several Pods: what is served is read once for all, as the control plane may be busy with
+// thousands of such Pods.
+func TestFindStuckDiscoversOnce(t *testing.T) {
+	const waits = `{apiVersion: v1, kind: Pod, metadata: {namespace: shop, name: %s}, spec: {nodeName: node-0}, status: {phase: Pending, containerStatuses: [
+  {name: c, state: {waiting: {reason: CreateContainerConfigError, message: no such ConfigMap}}}]}}`
+	var manifests []string
+	var others []observe.Object
+	for _, name := range []string{"a", "b", "c"} {
+		manifests = append(manifests, fmt.Sprintf(waits, name))
+		others = append(others, observe.Object{Kind: "Pod", Namespace: "shop", Name: name})
+	}
+	c := newCluster(t, manifests...)
+	found, err := c.FindStuck(t.Context(), others)
+	if err != nil || len(found) != len(others) || !strings.Contains(found[2].Reason, "no such ConfigMap") {
+		t.Fatalf("got %v, %v", found, err)
+	}
+	if n := len(c.kinds.Actions()); n > 2*len(c.kinds.Resources) {
+		t.Errorf("%d requests for what is served", n)
 	}
 }
