@@ -43,7 +43,7 @@ func DescribeFailing(s observe.Snapshot) string {
 		parts = append(parts, stopped.String()+" failed before the stop")
 	}
 	for i := range s.Problems {
-		parts = append(parts, describeProblem(&s.Problems[i]))
+		parts = append(parts, DescribeProblem(&s.Problems[i]))
 	}
 	for _, c := range s.Clients {
 		if c.Refused != "" {
@@ -74,8 +74,8 @@ func MergeProblems(s observe.Snapshot) observe.Snapshot {
 	return s
 }
 
-// describeProblem counts objects with a problem: "2 Pods wait for a restart".
-func describeProblem(p *observe.Problem) string { return countProblem(p.Count, p.Kind, p.What) }
+// DescribeProblem counts objects with a problem: "2 Pods wait for a restart".
+func DescribeProblem(p *observe.Problem) string { return countProblem(p.Count, p.Kind, p.What) }
 
 func countProblem(n int, noun string, what observe.What) string {
 	texts := problemTexts[what]
@@ -85,13 +85,13 @@ func countProblem(n int, noun string, what observe.What) string {
 	return CountNoun(n, noun) + " " + texts[1]
 }
 
-// nameProblem is like describeProblem, with the names of the first objects: "2 Pods cannot start: default/a, default/b".
-func nameProblem(p *observe.Problem) string {
+// NameProblem is like DescribeProblem, with the names of the first objects: "2 Pods cannot start: default/a, default/b".
+func NameProblem(p *observe.Problem) string {
 	names := make([]string, len(p.Objects))
 	for i := range p.Objects {
 		names[i] = p.Objects[i].Key()
 	}
-	text := describeProblem(p) + ": " + strings.Join(names, ", ")
+	text := DescribeProblem(p) + ": " + strings.Join(names, ", ")
 	if more := p.Count - len(names); more > 0 {
 		text += fmt.Sprintf(" and %d more", more)
 	}
@@ -263,7 +263,7 @@ func SettledWarnings(s observe.Snapshot, failing []trace.FailingWrite) (lines []
 // problemWarnings describes a problem. Of Pods that wait for a restart it says when the first ones have it, as far as that is known.
 func problemWarnings(s observe.Snapshot, p *observe.Problem) (lines []string) {
 	if p.What != observe.WaitsForRestart {
-		return []string{"settled, but " + nameProblem(p)}
+		return []string{"settled, but " + NameProblem(p)}
 	}
 	waiting := failedTimers(s)
 	waiting = waiting[:min(len(waiting), maxFailing, p.Count)]
@@ -272,7 +272,7 @@ func problemWarnings(s observe.Snapshot, p *observe.Problem) (lines []string) {
 	}
 	switch more := p.Count - len(waiting); {
 	case len(waiting) == 0:
-		lines = append(lines, "settled, but "+nameProblem(p))
+		lines = append(lines, "settled, but "+NameProblem(p))
 	case more > 0:
 		lines = append(lines, "settled, but "+countProblem(more, "more "+p.Kind, p.What))
 	}

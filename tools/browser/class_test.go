@@ -21,7 +21,8 @@ type class struct {
 	depth    map[string]int64  // of queues, by controller
 	states   map[string]string
 	broken   map[string][]observe.FailingKey // by controller
-	unlisted map[string]string               // by controller
+	problems []observe.Problem
+	unlisted map[string]string // by controller
 	speed    observe.Speed
 	failing  error
 	started  time.Time
@@ -58,6 +59,8 @@ func (c *class) Snapshot(context.Context) (observe.Snapshot, error) {
 		Process: observe.Process{Name: "class", State: observe.Ready, Settled: len(c.depth) == 0, Started: c.started, Speed: c.speed},
 		Clients: []observe.Client{{Name: "kubectl (kubernetes-admin)", Caller: observe.Caller{User: "kubernetes-admin", UserAgent: "kubectl <b>bold</b>"}, State: "running"}},
 		Journal: observe.JournalStats{Last: uint64(len(c.records))},
+
+		Problems: c.problems,
 	}
 	for _, a := range actors {
 		state := c.states[a.name]

@@ -124,6 +124,26 @@ func TestWebPageConflictsAreNoErrors(t *testing.T) {
 	}
 }
 
+// TestWebPageNamesObjectsWithProblems checks the state and the sentence above the diagram: as in the terminal, settled alone
+// would say that all is well.
+func TestWebPageNamesObjectsWithProblems(t *testing.T) {
+	t.Parallel()
+	p := openClass(t, 1280, 720, nil)
+	p.await(`document.getElementById("state").innerText === "settled"`)
+	p.class.change(func() {
+		p.class.problems = []observe.Problem{
+			{Kind: "Pod", What: observe.CannotStart, Count: 4, Objects: []observe.Object{{Namespace: "default", Name: "a"}, {Namespace: "default", Name: "b"}, {Namespace: "shop", Name: "c"}}},
+			{Kind: "Job", What: observe.HasFailed, Count: 1, Objects: []observe.Object{{Namespace: "default", Name: "<b>once</b>"}}},
+		}
+	})
+	p.await(`document.getElementById("state").innerText === "settled, 4 Pods cannot start, 1 Job failed" && document.getElementById("state").dataset.state === "bad"`)
+	p.await(`document.getElementById("headline").innerText === "4 Pods cannot start: default/a, default/b, shop/c and 1 more; 1 Job failed: default/<b>once</b>"`)
+	p.class.change(func() { p.class.depth["replicaset-controller"] = 7 })
+	p.await(`document.getElementById("headline").innerText.includes("replicaset is busiest")`)
+	p.class.change(func() { p.class.depth, p.class.problems = map[string]int64{}, nil })
+	p.await(`document.getElementById("state").innerText === "settled"`)
+}
+
 // TestWebPageDeletionsOfWhatIsGoneAreNoFailures checks the list and the causes of a write: as in the terminal, and in the
 // records, a deletion has not failed if another client was faster.
 func TestWebPageDeletionsOfWhatIsGoneAreNoFailures(t *testing.T) {

@@ -17,8 +17,15 @@ import (
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
-// pollInterval is the time between two evaluations of checks.
-const pollInterval = 150 * time.Millisecond
+// The least and the greatest time between two evaluations of checks.
+const (
+	pollInterval = 150 * time.Millisecond
+	maxPause     = time.Second
+)
+
+// pauseAfter returns the time between two evaluations of checks, the first of which took so long: commands that are
+// run again and again leave most of a CPU to what they wait for.
+func pauseAfter(took time.Duration) time.Duration { return min(max(pollInterval, 2*took), maxPause) }
 
 // maxHeldWrites is the maximum number of held writes that are read.
 const maxHeldWrites = 1000
@@ -110,11 +117,10 @@ func (p *probe) awaitChecks(ctx context.Context, list []*Check, within time.Dura
 	defer cancel()
 	measuring, cancelFirst := context.WithTimeout(ctx, max(within, restartGrace))
 	defer cancelFirst()
-	ticker := time.NewTicker(pollInterval)
-	defer ticker.Stop()
 	last := unanswered(list)
 	answered := time.Now()
 	for ; ; measuring = limited {
+		began := time.Now()
 		out, err := p.unmetChecks(measuring, list)
 		switch {
 		case measuring.Err() != nil && err != nil:
@@ -130,7 +136,7 @@ func (p *probe) awaitChecks(ctx context.Context, list []*Check, within time.Dura
 		select {
 		case <-limited.Done():
 			return last, nil
-		case <-ticker.C:
+		case <-time.After(pauseAfter(time.Since(began))):
 		}
 	}
 }

@@ -1,6 +1,9 @@
 package learn
 
-import "testing"
+import (
+	"testing"
+	"time"
+)
 
 // A field that is null, as the conditions of a new CustomResourceDefinition, is missing, and so is an element
 // beyond the end of a list: the check waits for it.
@@ -29,5 +32,17 @@ func TestFieldOf(t *testing.T) {
 	}
 	if got, err := fieldOf(conditions("none"), ".status.conditions[0]"); err == nil {
 		t.Errorf("an element of a text: got %q", got)
+	}
+}
+
+// The commands of a check take at most a third of the time, unless they take long.
+func TestPauseBetweenChecks(t *testing.T) {
+	for took, want := range map[time.Duration]time.Duration{
+		0: 150 * time.Millisecond, 40 * time.Millisecond: 150 * time.Millisecond,
+		300 * time.Millisecond: 600 * time.Millisecond, 5 * time.Second: time.Second,
+	} {
+		if got := pauseAfter(took); got != want {
+			t.Errorf("after %v: got %v, want %v", took, got, want)
+		}
 	}
 }

@@ -172,16 +172,27 @@ func (h *hub) announce() {
 }
 
 // statusMessage is what the lines do not have: which controllers and clients exist, what
-// they watch and write, their interventions, and the speed.
+// they watch and write, their interventions, the speed, and the problems of objects.
 type statusMessage struct {
 	Speed       observe.Speed        `json:"speed,omitempty"`
 	Controllers []observe.Controller `json:"controllers"`
 	Clients     []observe.Client     `json:"clients"`
+	Problems    []problemText        `json:"problems,omitempty"`
 }
 
-// setStatus keeps the controllers and clients of a snapshot.
+// problemText is a problem of objects in words, without and with the names of the first ones.
+type problemText struct {
+	Text  string `json:"text"`
+	Named string `json:"named"`
+}
+
+// setStatus keeps the controllers and clients of a snapshot, and the problems of objects.
 func (h *hub) setStatus(s observe.Snapshot) {
-	data, err := json.Marshal(statusMessage{s.Process.Speed, append([]observe.Controller{}, s.Controllers...), append([]observe.Client{}, s.Clients...)})
+	m := statusMessage{Speed: s.Process.Speed, Controllers: append([]observe.Controller{}, s.Controllers...), Clients: append([]observe.Client{}, s.Clients...)}
+	for i := range s.Problems {
+		m.Problems = append(m.Problems, problemText{ui.DescribeProblem(&s.Problems[i]), ui.NameProblem(&s.Problems[i])})
+	}
+	data, err := json.Marshal(m)
 	if err != nil {
 		return // the snapshot was JSON, or is one that the status verb could not print either
 	}

@@ -12,7 +12,7 @@ export const failures = (c) => (c.failing || []).filter((f) => !isNormalRetry(f.
 // lasting are those worth attention: while controllers work, most retries of a first failure succeed.
 const lasting = (c, settled) => failures(c).filter((f) => settled || f.times > 1 || f.atLeast);
 
-// describeFailing says what fails although work may be done: "1 controller failed, 3 keys fail". Of
+// describeFailing says what fails although work may be done: "1 controller failed, 3 keys fail, 2 Pods cannot start". Of
 // stopped controllers it says what failed before.
 export function describeFailing(model) {
   const all = [...model.controllers.values()];
@@ -23,7 +23,7 @@ export function describeFailing(model) {
     return n === 1 ? `1 key ${fails}` : n ? `${n}${more} keys ${fail}` : "";
   };
   const before = "failed before the stop";
-  return [broken ? count(broken, "controller") + " failed" : "", keys(all.filter((c) => !isOff(c)), "fails", "fail"), keys(all.filter(isOff), before, before)].filter(Boolean).join(", ");
+  return [broken ? count(broken, "controller") + " failed" : "", keys(all.filter((c) => !isOff(c)), "fails", "fail"), keys(all.filter(isOff), before, before), ...model.problems.map((p) => p.text)].filter(Boolean).join(", ");
 }
 
 // waitNote says that a controller waits for a kind, and why that cannot be listed.
@@ -61,7 +61,8 @@ export class Headline {
   }
 
   // text returns the sentence, and what it is: bad, paused, busy or "". What is wrong may be
-  // with any controller, the busiest one is of the given names.
+  // with any controller, the busiest one is of the given names. Objects have problems once all is settled:
+  // until then that may pass.
   text(names, now) {
     const { model } = this;
     this.events = this.events.filter((e) => now - e.at < 4 * lately);
@@ -78,6 +79,7 @@ export class Headline {
     }
     const paused = [...all, ...model.clients.values()].find((c) => c.state === "paused");
     if (paused) return ["paused", `${shortName(paused.name)} is paused: ${this.waits(paused)}`];
+    if (model.process.settled && model.problems.length) return ["bad", model.problems.map((p) => p.named).join("; ")];
     return this.busiest ? ["busy", `${shortName(this.busiest)} is busiest: ${this.why(this.busiest, now)}`] : ["", ""];
   }
 

@@ -41,6 +41,7 @@ export class Model {
     this.queues = new Map(); // by controller
     this.process = {};
     this.speed = ""; // not known yet
+    this.problems = []; // of objects
     this.playback = null; // of a recording
     this.reset();
   }
@@ -56,10 +57,11 @@ export class Model {
     this.recent = new Map(); // by kind: the objects that were written last
   }
 
-  setStatus({ controllers, clients, speed }) {
+  setStatus({ controllers, clients, speed, problems }) {
     this.speed = speed || "1";
     this.controllers = new Map(controllers.map((c) => [c.name, c]));
     this.clients = new Map(clients.map((c) => [c.name, c]));
+    this.problems = problems || [];
   }
 
   setSnapshot({ process, queues, time }) {
