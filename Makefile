@@ -19,7 +19,7 @@ GOLANGCI_LINT := go run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v
 GORELEASER    := go run github.com/goreleaser/goreleaser/v2@v2.15.1
 ACTIONLINT    := go run github.com/rhysd/actionlint/cmd/actionlint@v1.7.12
 
-.PHONY: up build test unit e2e race lint bench pod-cost growing profile-start torture fuzz capture recording conformance cross golden seed site snapshot-release help
+.PHONY: up build test unit e2e race race-light lint bench pod-cost growing profile-start torture fuzz capture recording conformance cross golden seed site snapshot-release help
 
 up: build ## build, and start a control plane
 	$(BIN) up
@@ -77,11 +77,14 @@ e2e-operator:
 	cd examples/operator && $(TEST) -exec '$(CURDIR)/$(BIN) run --' -count=1 -run Envtest ./...
 
 # The file names what is upstream's, and nothing else.
+race race-light: export GORACE = suppressions=$(CURDIR)/.ci/race.supp
+race-light: ## run the tests of packages without a Kubernetes server under the race detector
+	CGO_ENABLED=1 $(TEST) -race -timeout 30m $(call PACKAGES,light)
+
 # What it slows down ten times must not exceed upstream's limit of a minute a request:
 # the behaviour tests run one package at a time, and fewer tests at a time.
-race: export GORACE = suppressions=$(CURDIR)/.ci/race.supp
-race: build ## run all tests under the race detector
-	CGO_ENABLED=1 $(TEST) -race -timeout 30m $(call PACKAGES,light) $(call PACKAGES,heavy)
+race: build race-light ## run all tests under the race detector
+	CGO_ENABLED=1 $(TEST) -race -timeout 30m $(call PACKAGES,heavy)
 	CTRLPLANE=$(CURDIR)/$(BIN) CGO_ENABLED=1 $(TEST) -race -p 1 -parallel 4 -timeout 60m ./ctrlplanetest ./test/...
 	cd tools && CTRLPLANE=$(CURDIR)/$(BIN) CGO_ENABLED=1 $(TEST) -race -p 1 -timeout 30m ./...
 	cd instrument && CGO_ENABLED=1 $(TEST) -race ./...
