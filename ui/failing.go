@@ -43,7 +43,7 @@ func DescribeFailing(s observe.Snapshot) string {
 		parts = append(parts, stopped.String()+" failed before the stop")
 	}
 	for i := range s.Problems {
-		parts = append(parts, DescribeProblem(&s.Problems[i]))
+		parts = append(parts, describeProblem(&s.Problems[i]))
 	}
 	for _, c := range s.Clients {
 		if c.Refused != "" {
@@ -74,8 +74,8 @@ func MergeProblems(s observe.Snapshot) observe.Snapshot {
 	return s
 }
 
-// DescribeProblem counts objects with a problem: "2 Pods wait for a restart".
-func DescribeProblem(p *observe.Problem) string { return countProblem(p.Count, p.Kind, p.What) }
+// describeProblem counts objects with a problem: "2 Pods wait for a restart".
+func describeProblem(p *observe.Problem) string { return countProblem(p.Count, p.Kind, p.What) }
 
 func countProblem(n int, noun string, what observe.What) string {
 	texts := problemTexts[what]
@@ -85,17 +85,33 @@ func countProblem(n int, noun string, what observe.What) string {
 	return CountNoun(n, noun) + " " + texts[1]
 }
 
-// NameProblem is like DescribeProblem, with the names of the first objects: "2 Pods cannot start: default/a, default/b".
-func NameProblem(p *observe.Problem) string {
-	names := make([]string, len(p.Objects))
-	for i := range p.Objects {
+// nameProblem is like describeProblem, with the names of the first objects: "2 Pods cannot start: default/a, default/b".
+func nameProblem(p *observe.Problem, most int) string {
+	names := make([]string, min(len(p.Objects), most))
+	for i := range names {
 		names[i] = p.Objects[i].Key()
 	}
-	text := DescribeProblem(p) + ": " + strings.Join(names, ", ")
+	text := describeProblem(p) + ": " + strings.Join(names, ", ")
 	if more := p.Count - len(names); more > 0 {
 		text += fmt.Sprintf(" and %d more", more)
 	}
 	return text
+}
+
+// SummarizeProblems returns the problems of objects in few words, "3 objects have a problem", and in a sentence that
+// names one of them: "2 Pods cannot start: default/a and 1 more; 1 Job failed". Both are empty if there are none.
+func SummarizeProblems(s observe.Snapshot) (short, sentence string) {
+	for i := range s.Problems {
+		if p := &s.Problems[i]; i == 0 {
+			sentence = nameProblem(p, 1)
+		} else {
+			sentence += "; " + describeProblem(p)
+		}
+	}
+	if merged := MergeProblems(s).Problems; len(merged) > 0 {
+		short = describeProblem(&merged[0])
+	}
+	return short, sentence
 }
 
 // failedTimers returns the timers of what waits because it has failed: Pods in CrashLoopBackOff.
@@ -263,7 +279,7 @@ func SettledWarnings(s observe.Snapshot, failing []trace.FailingWrite) (lines []
 // problemWarnings describes a problem. Of Pods that wait for a restart it says when the first ones have it, as far as that is known.
 func problemWarnings(s observe.Snapshot, p *observe.Problem) (lines []string) {
 	if p.What != observe.WaitsForRestart {
-		return []string{"settled, but " + NameProblem(p)}
+		return []string{"settled, but " + nameProblem(p, len(p.Objects))}
 	}
 	waiting := failedTimers(s)
 	waiting = waiting[:min(len(waiting), maxFailing, p.Count)]
@@ -272,7 +288,7 @@ func problemWarnings(s observe.Snapshot, p *observe.Problem) (lines []string) {
 	}
 	switch more := p.Count - len(waiting); {
 	case len(waiting) == 0:
-		lines = append(lines, "settled, but "+NameProblem(p))
+		lines = append(lines, "settled, but "+nameProblem(p, len(p.Objects)))
 	case more > 0:
 		lines = append(lines, "settled, but "+countProblem(more, "more "+p.Kind, p.What))
 	}

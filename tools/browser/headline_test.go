@@ -132,12 +132,14 @@ func TestWebPageNamesObjectsWithProblems(t *testing.T) {
 	p.await(`document.getElementById("state").innerText === "settled"`)
 	p.class.change(func() {
 		p.class.problems = []observe.Problem{
-			{Kind: "Pod", What: observe.CannotStart, Count: 4, Objects: []observe.Object{{Namespace: "default", Name: "a"}, {Namespace: "default", Name: "b"}, {Namespace: "shop", Name: "c"}}},
-			{Kind: "Job", What: observe.HasFailed, Count: 1, Objects: []observe.Object{{Namespace: "default", Name: "<b>once</b>"}}},
+			{Kind: "Pod", What: observe.CannotStart, Count: 4, Objects: []observe.Object{{Namespace: "default", Name: "<b>a</b>"}, {Namespace: "default", Name: "b"}, {Namespace: "shop", Name: "c"}}},
+			{Kind: "Job", What: observe.HasFailed, Count: 1, Objects: []observe.Object{{Namespace: "default", Name: "once"}}},
 		}
 	})
-	p.await(`document.getElementById("state").innerText === "settled, 4 Pods cannot start, 1 Job failed" && document.getElementById("state").dataset.state === "bad"`)
-	p.await(`document.getElementById("headline").innerText === "4 Pods cannot start: default/a, default/b, shop/c and 1 more; 1 Job failed: default/<b>once</b>"`)
+	p.await(`document.getElementById("state").innerText === "settled, 5 objects have a problem" && document.getElementById("state").dataset.state === "bad"`)
+	p.await(`document.getElementById("headline").innerText === "4 Pods cannot start: default/<b>a</b> and 3 more; 1 Job failed"`)
+	p.class.change(func() { p.class.problems = p.class.problems[:1] })
+	p.await(`document.getElementById("state").innerText === "settled, 4 Pods cannot start"`)
 	p.class.change(func() { p.class.depth["replicaset-controller"] = 7 })
 	p.await(`document.getElementById("headline").innerText.includes("replicaset is busiest")`)
 	p.class.change(func() { p.class.depth, p.class.problems = map[string]int64{}, nil })

@@ -177,21 +177,19 @@ type statusMessage struct {
 	Speed       observe.Speed        `json:"speed,omitempty"`
 	Controllers []observe.Controller `json:"controllers"`
 	Clients     []observe.Client     `json:"clients"`
-	Problems    []problemText        `json:"problems,omitempty"`
+	Problems    problemsText         `json:"problems"`
 }
 
-// problemText is a problem of objects in words, without and with the names of the first ones.
-type problemText struct {
-	Text  string `json:"text"`
-	Named string `json:"named"`
+// problemsText is what ui.SummarizeProblems returns.
+type problemsText struct {
+	Short    string `json:"short"`
+	Sentence string `json:"sentence"`
 }
 
 // setStatus keeps the controllers and clients of a snapshot, and the problems of objects.
 func (h *hub) setStatus(s observe.Snapshot) {
 	m := statusMessage{Speed: s.Process.Speed, Controllers: append([]observe.Controller{}, s.Controllers...), Clients: append([]observe.Client{}, s.Clients...)}
-	for i := range s.Problems {
-		m.Problems = append(m.Problems, problemText{ui.DescribeProblem(&s.Problems[i]), ui.NameProblem(&s.Problems[i])})
-	}
+	m.Problems.Short, m.Problems.Sentence = ui.SummarizeProblems(s)
 	data, err := json.Marshal(m)
 	if err != nil {
 		return // the snapshot was JSON, or is one that the status verb could not print either

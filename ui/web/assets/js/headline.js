@@ -23,7 +23,7 @@ export function describeFailing(model) {
     return n === 1 ? `1 key ${fails}` : n ? `${n}${more} keys ${fail}` : "";
   };
   const before = "failed before the stop";
-  return [broken ? count(broken, "controller") + " failed" : "", keys(all.filter((c) => !isOff(c)), "fails", "fail"), keys(all.filter(isOff), before, before), ...model.problems.map((p) => p.text)].filter(Boolean).join(", ");
+  return [broken ? count(broken, "controller") + " failed" : "", keys(all.filter((c) => !isOff(c)), "fails", "fail"), keys(all.filter(isOff), before, before), model.problems.short].filter(Boolean).join(", ");
 }
 
 // waitNote says that a controller waits for a kind, and why that cannot be listed.
@@ -79,7 +79,7 @@ export class Headline {
     }
     const paused = [...all, ...model.clients.values()].find((c) => c.state === "paused");
     if (paused) return ["paused", `${shortName(paused.name)} is paused: ${this.waits(paused)}`];
-    if (model.process.settled && model.problems.length) return ["bad", model.problems.map((p) => p.named).join("; ")];
+    if (model.process.settled && model.problems.sentence) return ["bad", model.problems.sentence];
     return this.busiest ? ["busy", `${shortName(this.busiest)} is busiest: ${this.why(this.busiest, now)}`] : ["", ""];
   }
 

@@ -41,7 +41,7 @@ export class Model {
     this.queues = new Map(); // by controller
     this.process = {};
     this.speed = ""; // not known yet
-    this.problems = []; // of objects
+    this.problems = { short: "", sentence: "" }; // of objects
     this.playback = null; // of a recording
     this.reset();
   }
@@ -61,7 +61,7 @@ export class Model {
     this.speed = speed || "1";
     this.controllers = new Map(controllers.map((c) => [c.name, c]));
     this.clients = new Map(clients.map((c) => [c.name, c]));
-    this.problems = problems || [];
+    this.problems = problems;
   }
 
   setSnapshot({ process, queues, time }) {
