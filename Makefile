@@ -11,7 +11,7 @@ TEST  := go test -vet=off
 RACE  := $(if $(shell command -v gcc || command -v clang),CGO_ENABLED=1 $(TEST) -race,$(TEST))
 # The race detector compiles all that a test links a second time: it is used where packages do
 # something concurrently and link little. "make race" uses it everywhere.
-PACKAGES = $(shell .ci/packages $(1))
+PACKAGES = $(or $(shell .ci/packages $(1)),$(error .ci/packages $(1): no packages))
 # The tools are a module of their own: they are built there and run from here.
 TOOL   = cd tools && go build -o ../bin/$(notdir $(1)) ./$(1) && cd .. && bin/$(notdir $(1)) -ctrlplane $(BIN)
 
@@ -33,15 +33,15 @@ build: ## build bin/ctrlplane
 # same ones that the build has not compiled. Each package prints its result at its end, in one piece.
 UNIT := unit-packages unit-tools unit-instrument
 E2E  := e2e-command e2e-library e2e-others e2e-tools e2e-operator
-PARALLEL := $(MAKE) --no-print-directory -k -j 2
+PARALLEL := --no-print-directory -k -j 2
 
 test: build ## run all tests
-	$(PARALLEL) $(firstword $(E2E)) $(UNIT) $(wordlist 2,9,$(E2E))
+	$(MAKE) $(PARALLEL) $(firstword $(E2E)) $(UNIT) $(wordlist 2,9,$(E2E))
 
 unit: $(UNIT) ## run the tests of single packages
 
 e2e: build ## run the behaviour tests against a real control plane and those of the command line
-	$(PARALLEL) $(E2E)
+	$(MAKE) $(PARALLEL) $(E2E)
 
 .PHONY: $(UNIT) $(E2E)
 
@@ -83,8 +83,8 @@ race-light: ## run the tests of packages without a Kubernetes server under the r
 
 # What it slows down ten times must not exceed upstream's limit of a minute a request:
 # the behaviour tests run one package at a time, and fewer tests at a time.
-race: build race-light ## run all tests under the race detector
-	CGO_ENABLED=1 $(TEST) -race -timeout 30m $(call PACKAGES,heavy)
+race: build ## run all tests under the race detector
+	CGO_ENABLED=1 $(TEST) -race -timeout 30m $(call PACKAGES,light heavy)
 	CTRLPLANE=$(CURDIR)/$(BIN) CGO_ENABLED=1 $(TEST) -race -p 1 -parallel 4 -timeout 60m ./ctrlplanetest ./test/...
 	cd tools && CTRLPLANE=$(CURDIR)/$(BIN) CGO_ENABLED=1 $(TEST) -race -p 1 -timeout 30m ./...
 	cd instrument && CGO_ENABLED=1 $(TEST) -race ./...

@@ -147,6 +147,25 @@ func TestSettledWarnings(t *testing.T) {
 	}
 }
 
+// TestSummarizeProblems has no, one and several problems of objects.
+func TestSummarizeProblems(t *testing.T) {
+	object := func(name string) observe.Object { return observe.Object{Namespace: "default", Name: name} }
+	pods := observe.Problem{Kind: "Pod", What: observe.CannotStart, Count: 4, Objects: []observe.Object{object("a"), object("b")}}
+	job := observe.Problem{Kind: "Job", What: observe.HasFailed, Count: 1, Objects: []observe.Object{object("once")}}
+	for _, tc := range []struct {
+		list            []observe.Problem
+		short, sentence string
+	}{
+		{nil, "", ""},
+		{[]observe.Problem{job}, "1 Job failed", "1 Job failed: default/once"},
+		{[]observe.Problem{pods, job}, "5 objects have a problem", "4 Pods cannot start: default/a and 3 more; 1 Job failed"},
+	} {
+		if short, sentence := SummarizeProblems(observe.Snapshot{Problems: tc.list}); short != tc.short || sentence != tc.sentence {
+			t.Errorf("%d problems: got %q, %q", len(tc.list), short, sentence)
+		}
+	}
+}
+
 // Of the writes of a client that fail again and again, some are named and the others counted.
 func TestSettledNamesFailingWrites(t *testing.T) {
 	at := time.Date(2026, 7, 1, 12, 0, 0, 0, time.UTC)

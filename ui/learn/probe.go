@@ -24,8 +24,10 @@ const (
 )
 
 // pauseAfter returns the time between two evaluations of checks, the first of which took so long: commands that are
-// run again and again leave most of a CPU to what they wait for.
-func pauseAfter(took time.Duration) time.Duration { return min(max(pollInterval, 2*took), maxPause) }
+// run again and again leave most of a CPU to what they wait for. Shortly before the end it is less: what holds then is seen.
+func pauseAfter(took, left time.Duration) time.Duration {
+	return max(pollInterval, min(2*took, left-2*took, maxPause))
+}
 
 // maxHeldWrites is the maximum number of held writes that are read.
 const maxHeldWrites = 1000
@@ -115,6 +117,7 @@ func (p *probe) unmetChecks(ctx context.Context, list []*Check) (out []*unmetChe
 func (p *probe) awaitChecks(ctx context.Context, list []*Check, within time.Duration) ([]*unmetCheck, error) {
 	limited, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
+	end := time.Now().Add(within)
 	measuring, cancelFirst := context.WithTimeout(ctx, max(within, restartGrace))
 	defer cancelFirst()
 	last := unanswered(list)
@@ -136,7 +139,7 @@ func (p *probe) awaitChecks(ctx context.Context, list []*Check, within time.Dura
 		select {
 		case <-limited.Done():
 			return last, nil
-		case <-time.After(pauseAfter(time.Since(began))):
+		case <-time.After(pauseAfter(time.Since(began), time.Until(end))):
 		}
 	}
 }

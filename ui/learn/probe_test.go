@@ -35,14 +35,15 @@ func TestFieldOf(t *testing.T) {
 	}
 }
 
-// The commands of a check take at most a third of the time, unless they take long.
+// The commands of a check take at most a third of the time, unless they take long or the time is nearly over.
 func TestPauseBetweenChecks(t *testing.T) {
-	for took, want := range map[time.Duration]time.Duration{
-		0: 150 * time.Millisecond, 40 * time.Millisecond: 150 * time.Millisecond,
-		300 * time.Millisecond: 600 * time.Millisecond, 5 * time.Second: time.Second,
+	const ms = time.Millisecond
+	for _, tc := range []struct{ took, left, want time.Duration }{
+		{0, time.Minute, 150 * ms}, {40 * ms, time.Minute, 150 * ms}, {300 * ms, time.Minute, 600 * ms}, {5 * time.Second, time.Minute, time.Second},
+		{375 * ms, 1125 * ms, 375 * ms}, {375 * ms, 375 * ms, 150 * ms}, {time.Second, 0, 150 * ms},
 	} {
-		if got := pauseAfter(took); got != want {
-			t.Errorf("after %v: got %v, want %v", took, got, want)
+		if got := pauseAfter(tc.took, tc.left); got != tc.want {
+			t.Errorf("after %v, %v before the end: got %v, want %v", tc.took, tc.left, got, tc.want)
 		}
 	}
 }

@@ -112,7 +112,7 @@ export class Headline {
   }
 
   // settled is the sentence when nothing is left to do, while the picture still shows how it
-  // was done.
+  // was done. It forgets the work that is shown.
   settled(names, isShown) {
     if (isShown) this.burst.clear();
     const [name, keys] = [...this.burst].filter(([name]) => names.includes(name)).sort((a, b) => b[1] - a[1])[0] || [];

@@ -165,8 +165,9 @@ function showState() {
   state.dataset.state = p.state !== "ready" || failing ? "bad" : p.settled && behind < 1000 ? "settled" : "busy";
   show(state, p.state !== "ready" ? p.state || "" : [p.settled ? "settled" : standby ? "standby" : "working", failing].filter(Boolean).join(", "));
   const calm = !kind || p.settled && kind === "busy";
+  const rest = p.settled ? headline.settled(diagram.chosen.controllers, behind < 1000) : standby ? "The controllers run in another process." : p.state === "ready" ? "Working." : "";
   sentence.dataset.kind = calm ? "" : kind;
-  show(sentence, !calm ? text : p.settled ? headline.settled(diagram.chosen.controllers, behind < 1000) : standby ? "The controllers run in another process." : p.state === "ready" ? "Working." : "");
+  show(sentence, calm ? rest : text);
   sentence.title = sentence.textContent;
   showBadges();
   filter.refresh(diagram.showInternals);

@@ -31,6 +31,7 @@ export class Bounded extends Map {
   }
 }
 
+const noProblems = { short: "", sentence: "" };
 const mostNamespaces = 200;
 const mostDelayed = 5000; // ms that a snapshot may take to arrive
 
@@ -41,7 +42,7 @@ export class Model {
     this.queues = new Map(); // by controller
     this.process = {};
     this.speed = ""; // not known yet
-    this.problems = { short: "", sentence: "" }; // of objects
+    this.problems = noProblems; // of objects
     this.playback = null; // of a recording
     this.reset();
   }
@@ -57,7 +58,7 @@ export class Model {
     this.recent = new Map(); // by kind: the objects that were written last
   }
 
-  setStatus({ controllers, clients, speed, problems }) {
+  setStatus({ controllers, clients, speed, problems = noProblems }) {
     this.speed = speed || "1";
     this.controllers = new Map(controllers.map((c) => [c.name, c]));
     this.clients = new Map(clients.map((c) => [c.name, c]));
