@@ -28,9 +28,9 @@ build: ## build bin/ctrlplane
 	@echo "building $(BIN); the first time this compiles Kubernetes, which takes minutes"
 	go build -ldflags '-s -w' -o $(BIN) ./cmd/ctrlplane
 
-# What "make test" runs after the build, the longest first, two of which run at a time. A part
-# compiles its packages one after another with the others of it, so no two parts should need the
-# same ones that the build has not compiled. Each package prints its result at its end, in one piece.
+# What "make test" runs after the build, two parts at a time, the longest first. Parts that run at the
+# same time compile what both need twice, unless the build has compiled it: no two should share much
+# else. Each package prints its result at its end, in one piece.
 UNIT := unit-packages unit-tools unit-instrument
 E2E  := e2e-command e2e-library e2e-others e2e-tools e2e-operator
 PARALLEL := --no-print-directory -k -j 2

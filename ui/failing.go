@@ -85,7 +85,7 @@ func countProblem(n int, noun string, what observe.What) string {
 	return CountNoun(n, noun) + " " + texts[1]
 }
 
-// nameProblem is like describeProblem, with the names of the first objects: "2 Pods cannot start: default/a, default/b".
+// nameProblem is like describeProblem, with the names of the first objects, at most so many: "2 Pods cannot start: default/a, default/b".
 func nameProblem(p *observe.Problem, most int) string {
 	names := make([]string, min(len(p.Objects), most))
 	for i := range names {

@@ -84,7 +84,7 @@ func (s *simulation) awaitStageWorkers() {
 	case <-done:
 	case <-time.After(maxStageStop):
 		s.playing.Range(func(_, log any) bool {
-			log.(*slog.Logger).Error("a stage does not end: it may use a processor until the process ends; mend its template", "waited", maxStageStop)
+			log.(*slog.Logger).Error("a stage does not end: it may use a processor until the process ends; correct its template", "waited", maxStageStop)
 			return true
 		})
 	}

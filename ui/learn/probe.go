@@ -23,8 +23,8 @@ const (
 	maxPause     = time.Second
 )
 
-// pauseAfter returns the time between two evaluations of checks, the first of which took so long: commands that are
-// run again and again leave most of a CPU to what they wait for. Shortly before the end it is less: what holds then is seen.
+// pauseAfter returns how long to wait after an evaluation of checks that took some time, with some time left: commands that
+// are run again and again leave most of a CPU to what they wait for. Near the end it is less, for one more evaluation.
 func pauseAfter(took, left time.Duration) time.Duration {
 	return max(pollInterval, min(2*took, left-2*took, maxPause))
 }
@@ -117,7 +117,7 @@ func (p *probe) unmetChecks(ctx context.Context, list []*Check) (out []*unmetChe
 func (p *probe) awaitChecks(ctx context.Context, list []*Check, within time.Duration) ([]*unmetCheck, error) {
 	limited, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
-	end := time.Now().Add(within)
+	end, _ := limited.Deadline()
 	measuring, cancelFirst := context.WithTimeout(ctx, max(within, restartGrace))
 	defer cancelFirst()
 	last := unanswered(list)

@@ -61,8 +61,8 @@ export class Headline {
   }
 
   // text returns the sentence, and what it is: bad, paused, busy or "". What is wrong may be
-  // with any controller, the busiest one is of the given names. Objects have problems once all is settled:
-  // until then that may pass.
+  // with any controller, the busiest one is of the given names. Problems of objects
+  // count once all is settled: until then they may pass.
   text(names, now) {
     const { model } = this;
     this.events = this.events.filter((e) => now - e.at < 4 * lately);
