@@ -51,7 +51,7 @@ func TestWebhooksOfAnsweredWrites(t *testing.T) {
 		req := httptest.NewRequestWithContext(t.Context(), http.MethodPost, sites, strings.NewReader("{}"))
 		req.Header.Set("User-Agent", kubectlAgent)
 		f.clients.Handle(httptest.NewRecorder(), req, admin, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-			observe.NoteWebhook("m.example.com", observe.WebhookChanged)
+			observe.NoteWebhook(observe.Webhook{Name: "m.example.com", Outcome: observe.WebhookChanged})
 			w.WriteHeader(status)
 		}))
 	}

@@ -22,6 +22,7 @@ import (
 
 	"github.com/ctrlplane/ctrlplane/controllers/intervene"
 	"github.com/ctrlplane/ctrlplane/internal/peer"
+	"github.com/ctrlplane/ctrlplane/internal/words"
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
@@ -150,13 +151,13 @@ func (c *Clients) clientOf(req *http.Request, who user.Info) (*client, *observe.
 }
 
 func identityOf(req *http.Request, who user.Info) identity {
-	id := identity{userAgent: cutText(req.UserAgent(), maxText)} // it need not be authenticated
+	id := identity{userAgent: words.Cut(req.UserAgent(), maxText)} // it need not be authenticated
 	if who == nil {
 		return id
 	}
 	id.user, id.groups = who.GetName(), strings.Join(who.GetGroups(), "\n")
 	if !isUnauthenticated(id.user) && isGenericAgent(id.userAgent) {
-		id.peer = cutText(peer.Program(req), maxText)
+		id.peer = words.Cut(peer.Program(req), maxText)
 	}
 	return id
 }

@@ -10,6 +10,7 @@ import (
 	"unique"
 
 	"github.com/ctrlplane/ctrlplane/controllers/recording"
+	"github.com/ctrlplane/ctrlplane/internal/words"
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
@@ -150,7 +151,7 @@ func newSentEvent(e recording.WatchEvent, frame []byte) *sentEvent {
 	s.names = recording.MentionsIn(frame[:min(len(frame), maxSearchedBody)], maxEventMentions)
 	s.mentioned = newObjectMentions(s.namespace, s.name)
 	if s.change == observe.Updated && s.kind == "Lease" {
-		s.takenBy = cutText(recording.ParseTaker(e.Encoded), maxName)
+		s.takenBy = words.Cut(recording.ParseTaker(e.Encoded), maxName)
 	}
 	return s
 }

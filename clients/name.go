@@ -6,6 +6,8 @@ import (
 	"unicode"
 
 	"k8s.io/apiserver/pkg/authentication/user"
+
+	"github.com/ctrlplane/ctrlplane/internal/words"
 )
 
 // maxText is the longest program name, and part of it the longest user agent, that is
@@ -67,15 +69,6 @@ func printable(s string, limit int) string {
 			return -1
 		}
 		return r
-	}, cutText(s, limit))
+	}, words.Cut(s, limit))
 	return strings.TrimSpace(s)
-}
-
-// cutText returns at most limit bytes of s. What it returns does not keep a longer text in
-// memory, such as the one that s is a part of.
-func cutText(s string, limit int) string {
-	if len(s) > limit {
-		s = strings.ToValidUTF8(s[:limit], "")
-	}
-	return strings.Clone(s)
 }

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"k8s.io/apiserver/pkg/authentication/user"
+
+	"github.com/ctrlplane/ctrlplane/internal/words"
 )
 
 const (
@@ -166,7 +168,7 @@ func (r *Report) items() int {
 
 func checkControllerName(name string) error {
 	if name == "" || len(name) > maxControllerName || cleanText(name) != name {
-		return fmt.Errorf("name %q of a controller: use 1 to %d printable characters", cutText(name, maxControllerName), maxControllerName)
+		return fmt.Errorf("name %q of a controller: use 1 to %d printable characters", words.Cut(name, maxControllerName), maxControllerName)
 	}
 	return nil
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/ctrlplane/ctrlplane/controllers/intervene"
 	"github.com/ctrlplane/ctrlplane/controllers/recording"
 	"github.com/ctrlplane/ctrlplane/internal/requestkind"
+	"github.com/ctrlplane/ctrlplane/internal/words"
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
@@ -249,10 +250,10 @@ func (r *request) record() {
 		}
 	}
 	if recording.IsBinding(c) {
-		c.BoundTo = cutText(r.sent.boundTo(), maxName)
+		c.BoundTo = words.Cut(r.sent.boundTo(), maxName)
 	}
 	if recording.IsLeaseUpdate(c) {
-		c.TakenBy = cutText(r.sent.takenBy(), maxName)
+		c.TakenBy = words.Cut(r.sent.takenBy(), maxName)
 	}
 	r.complete(object)
 	recorded := r.isWorthRecording()

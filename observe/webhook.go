@@ -1,11 +1,21 @@
 package observe
 
-import "slices"
+import (
+	"slices"
 
-// Webhook is what an admission webhook did to a write that was admitted.
+	"github.com/ctrlplane/ctrlplane/internal/words"
+)
+
+// Webhook is what an admission webhook, or the MutatingAdmissionPolicies, did to a write that was admitted.
 type Webhook struct {
-	Name    string         `json:"name"`
+	// Name is empty for the policies: which of them did it is not known.
+	Name    string         `json:"name,omitempty"`
 	Outcome WebhookOutcome `json:"outcome"`
+	// Fields are the paths of the fields that the patches of a webhook name, or that the policies have changed: the first of
+	// them, cut to 200 bytes each. Values are not recorded.
+	Fields []string `json:"fields,omitempty"`
+	// MoreFields is how many other fields there are.
+	MoreFields int `json:"moreFields,omitempty"`
 }
 
 // WebhookOutcome says what a webhook did.
@@ -18,29 +28,52 @@ const (
 	WebhookChanged WebhookOutcome = "changed"
 )
 
-// maxWebhooks is how many are noted of a call.
-const maxWebhooks = 20
+// How many webhooks are noted of a call, how many fields of each, and how long a path is.
+const (
+	maxWebhooks      = 20
+	maxWebhookFields = 8
+	maxWebhookField  = 200
+)
 
 // NoteWebhook notes what a webhook does to the call that the calling goroutine serves, if that is recorded: once if the
 // webhook is called again for the same write. It takes no lock: upstream calls validating webhooks at the same time.
-func NoteWebhook(name string, outcome WebhookOutcome) {
+func NoteWebhook(w Webhook) {
 	s := currentScope()
 	if s == nil || s.call == nil {
 		return
 	}
-	w := Webhook{name, outcome}
 	for {
 		noted := s.call.webhooks.Load()
 		var list []Webhook
 		if noted != nil {
-			list = *noted
+			list = slices.Clone(*noted)
 		}
-		if len(list) == maxWebhooks || slices.Contains(list, w) {
+		at := slices.IndexFunc(list, func(n Webhook) bool { return n.Name == w.Name && n.Outcome == w.Outcome })
+		switch {
+		case at < 0 && len(list) < maxWebhooks:
+			at = len(list)
+			list = append(list, Webhook{Name: w.Name, Outcome: w.Outcome})
+		case at < 0, len(w.Fields) == 0:
 			return
 		}
-		list = append(slices.Clip(list), w)
+		list[at].addFields(w.Fields)
 		if s.call.webhooks.CompareAndSwap(noted, &list) {
 			return
+		}
+	}
+}
+
+// addFields adds the fields that w does not have.
+func (w *Webhook) addFields(fields []string) {
+	w.Fields = slices.Clip(w.Fields)
+	for _, f := range fields {
+		f = words.Cut(f, maxWebhookField)
+		switch {
+		case slices.Contains(w.Fields, f):
+		case len(w.Fields) == maxWebhookFields:
+			w.MoreFields++
+		default:
+			w.Fields = append(w.Fields, f)
 		}
 	}
 }

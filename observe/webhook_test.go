@@ -2,7 +2,8 @@ package observe
 
 import (
 	"fmt"
-	"slices"
+	"reflect"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -12,19 +13,23 @@ import (
 func TestNotedWebhooks(t *testing.T) {
 	o := newTestObserver(t, Options{})
 	note := func() { // as upstream: validating webhooks at the same time
-		NoteWebhook("m.example.com", WebhookChanged)
-		NoteWebhook("m.example.com", WebhookChanged) // reinvoked
+		NoteWebhook(Webhook{Name: "m.example.com", Outcome: WebhookChanged, Fields: []string{"metadata.labels", "spec"}})
+		NoteWebhook(Webhook{Name: "m.example.com", Outcome: WebhookChanged, Fields: []string{"spec", "data"}}) // reinvoked
+		NoteWebhook(Webhook{Outcome: WebhookChanged})
 		var wg sync.WaitGroup
 		for range 2 {
-			wg.Go(func() { NoteWebhook("v.example.com", WebhookIgnored) })
+			wg.Go(func() { NoteWebhook(Webhook{Name: "v.example.com", Outcome: WebhookIgnored}) })
 		}
 		wg.Wait()
 	}
-	want := []Webhook{{"m.example.com", WebhookChanged}, {"v.example.com", WebhookIgnored}}
+	want := []Webhook{
+		{Name: "m.example.com", Outcome: WebhookChanged, Fields: []string{"metadata.labels", "spec", "data"}},
+		{Outcome: WebhookChanged}, {Name: "v.example.com", Outcome: WebhookIgnored},
+	}
 
 	var served ServedCall
 	served.Serve("client", note)
-	if got := served.Webhooks(); !slices.Equal(got, want) {
+	if got := served.Webhooks(); !reflect.DeepEqual(got, want) {
 		t.Errorf("of a client: got %+v", got)
 	}
 	if got := (*ServedCall)(nil).Webhooks(); got != nil {
@@ -32,10 +37,22 @@ func TestNotedWebhooks(t *testing.T) {
 	}
 	note() // outside of any call
 
+	var large ServedCall
+	large.Serve("client", func() {
+		var fields []string
+		for i := range 100 {
+			fields = append(fields, fmt.Sprint("data.", i, strings.Repeat("x", 1000)))
+		}
+		NoteWebhook(Webhook{Name: "m.example.com", Outcome: WebhookChanged, Fields: fields})
+	})
+	if got := large.Webhooks(); len(got) != 1 || len(got[0].Fields) != maxWebhookFields || got[0].MoreFields != 100-maxWebhookFields || len(got[0].Fields[0]) != maxWebhookField {
+		t.Errorf("of a patch of 100 fields: got %.2000v", got)
+	}
+
 	var many ServedCall
 	many.Serve("client", func() {
 		for i := range 100 {
-			NoteWebhook(fmt.Sprintf("m%d.example.com", i), WebhookChanged)
+			NoteWebhook(Webhook{Name: fmt.Sprintf("m%d.example.com", i), Outcome: WebhookChanged})
 		}
 	})
 	if got := many.Webhooks(); len(got) != maxWebhooks {
@@ -51,7 +68,7 @@ func TestNotedWebhooks(t *testing.T) {
 	if err != nil || len(page.Records) != 4 {
 		t.Fatalf("%d records: %v", len(page.Records), err)
 	}
-	if got := page.Records[0].Event.(*Called).Webhooks; !slices.Equal(got, want) {
+	if got := page.Records[0].Event.(*Called).Webhooks; !reflect.DeepEqual(got, want) {
 		t.Errorf("of a controller: got %+v", got)
 	}
 	if got := page.Records[1].Event.(*Called).Webhooks; got != nil {

@@ -21,6 +21,15 @@ func Count[N integer](n N, noun string) string {
 	return fmt.Sprintf("%d %ss", n, noun)
 }
 
+// Cut returns at most limit bytes of s. What it returns does not keep a longer text in memory, such as the one that s is
+// a part of.
+func Cut(s string, limit int) string {
+	if len(s) > limit {
+		s = strings.ToValidUTF8(s[:limit], "")
+	}
+	return strings.Clone(s)
+}
+
 // Times returns "once" or "7 times".
 func Times[N integer](n N) string {
 	if n == 1 {

@@ -55,10 +55,23 @@ func (c *Chain) writeText(w io.Writer, s Style) error {
 	case first.Verb == "list" && c.Missed == 0:
 		p.b.WriteString("\nRecords begin with the last start of the control plane: earlier causes are not known.\n")
 	}
-	p.writeMissed(c.Missed, first)
+	if c.mayLackCauses() {
+		p.b.WriteString("Dropped " + words.Count(c.Missed, "older record") + ": earlier causes may be missing.\n")
+	}
 	p.writeLegend()
 	_, err := io.WriteString(w, p.b.String())
 	return err
+}
+
+// mayLackCauses reports whether records were dropped that may have led to the chain. What begins with the
+// creation of an object from outside is complete, and so is what begins with any other write from outside of which all
+// later records are there.
+func (c *Chain) mayLackCauses() bool {
+	first := c.Links[len(c.Links)-1]
+	if c.Missed == 0 || first.isOutside() && first.creates() {
+		return false
+	}
+	return !c.Complete || c.completeAfter == 0 || first.seq <= c.completeAfter
 }
 
 // lastReceived says what a client had received last before a write whose cause is not known: of the changes by other

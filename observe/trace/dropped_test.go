@@ -73,3 +73,32 @@ func TestTimesOfClientWrites(t *testing.T) {
 		}
 	}
 }
+
+// A chain that begins with what a user did is complete, whatever was dropped before.
+func TestDroppedCausesAreSaid(t *testing.T) {
+	for name, tc := range map[string]struct {
+		verb          string
+		completeAfter uint64
+		want          bool
+	}{
+		"creation":            {"create", 0, false},
+		"change, all later":   {"patch", 800, false},
+		"change, some later":  {"patch", 950, true},
+		"change, not known":   {"patch", 0, true},
+		"removal, all later":  {"delete", 800, false},
+		"removal, some later": {"delete", 950, true},
+	} {
+		records := clientCalls(observe.Called{Verb: tc.verb, ResourceVersion: "7", Wrote: deploymentWritten("7", tc.verb == "delete")})
+		records[0].Seq = 900
+		chain, err := Why(records, deployment("web"), Options{Missed: 573, CompleteAfter: tc.completeAfter})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range []Format{Text, HTML} {
+			text := writeString(t, chain, f, Style{})
+			if got := strings.Contains(text, "573 older records"); got != tc.want {
+				t.Errorf("%s: %s says that records were dropped: %v\n%.2000s", name, f, got, text)
+			}
+		}
+	}
+}

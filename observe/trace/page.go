@@ -144,7 +144,7 @@ func (p phrases) stepFacts(n *Node) (facts [][2]string) {
 		add("Log", l)
 	}
 	for _, w := range n.Webhooks {
-		add("Webhook", words.OneLine(w.Name)+" "+describeWebhook(w))
+		add("Admission", describeWebhook(w))
 	}
 	if n.Cause != nil {
 		certainty := "certain"

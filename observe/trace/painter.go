@@ -229,14 +229,6 @@ func (p *painter) truncate(line string) string {
 	return line
 }
 
-// writeMissed notes that records were dropped, unless the first node is the creation of
-// an object.
-func (p *painter) writeMissed(missed uint64, first *Node) {
-	if missed > 0 && (!first.isOutside() || !first.creates()) {
-		p.b.WriteString("Dropped " + words.Count(missed, "older record") + ": earlier causes may be missing.\n")
-	}
-}
-
 // noteLikely returns a mark for something likely; the legend explains sign, the telling part of it.
 func (p *painter) noteLikely(mark, sign string) string {
 	if !slices.Contains(p.likely, sign) {

@@ -242,19 +242,31 @@ func (p *painter) laterNote(it item) string {
 	return " and, " + p.formatDuration(it.node.addedAt().Sub(it.top.Time)) + " later"
 }
 
-// webhookNotes says what webhooks did to a write, other than to refuse it.
+// webhookNotes says what webhooks and policies did to a write, other than to refuse it.
 func (n *Node) webhookNotes() (notes []string) {
 	for _, w := range n.Webhooks {
-		notes = append(notes, "webhook "+words.OneLine(w.Name)+" "+describeWebhook(w))
+		notes = append(notes, describeWebhook(w))
 	}
 	return notes
 }
 
 func describeWebhook(w observe.Webhook) string {
-	if w.Outcome == observe.WebhookIgnored {
-		return "could not be called and was ignored"
+	const most = 4 // fields
+	name := "webhook " + words.OneLine(w.Name)
+	if w.Name == "" {
+		name = "a MutatingAdmissionPolicy"
 	}
-	return "has changed the object"
+	if w.Outcome == observe.WebhookIgnored {
+		return name + " could not be called and was ignored"
+	}
+	text := name + " has changed the object"
+	for i, f := range w.Fields[:min(most, len(w.Fields))] {
+		text += [...]string{": ", ", "}[min(i, 1)] + words.OneLine(f)
+	}
+	if more := len(w.Fields) - most + w.MoreFields; more > 0 {
+		text += ", and " + words.Count(more, "other field")
+	}
+	return text
 }
 
 // logNotes returns notes for the first few log lines.

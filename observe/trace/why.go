@@ -56,6 +56,7 @@ type Chain struct {
 	held          bool                     // the object is marked as deleted, and nothing has removed it
 	userChanges   []*Node                  // as addUserChanges has found
 	failedEffects []*failedEffect          // which Failing has in words
+	completeAfter uint64                   // as Options.CompleteAfter
 }
 
 // Why traces a change of an object back to its causes. Records are in order of Seq.
@@ -215,7 +216,7 @@ func (n *Node) wroteTo(about observe.Object) (deleted, wrote bool) {
 }
 
 func newChain(about observe.Object, what What, n *Node, o Options) *Chain {
-	c := &Chain{About: about, What: what, Missed: o.Missed, all: o.All, whyDeleted: o.WhyDeleted, whyChanged: o.WhyChanged, Now: o.Now, Failing: o.Failing, Working: o.Working}
+	c := &Chain{About: about, What: what, Missed: o.Missed, completeAfter: o.CompleteAfter, all: o.All, whyDeleted: o.WhyDeleted, whyChanged: o.WhyChanged, Now: o.Now, Failing: o.Failing, Working: o.Working}
 	end := n.End()
 	for ; n != nil; n = n.parent {
 		c.Links = append(c.Links, n)
@@ -231,7 +232,10 @@ func newChain(about observe.Object, what What, n *Node, o Options) *Chain {
 
 // Tree returns the chain as a tree with one branch.
 func (c *Chain) Tree() *Tree {
-	t := &Tree{About: c.About, Start: c.Start, Took: c.Took, Missed: c.Missed}
+	t := &Tree{About: c.About, Start: c.Start, Took: c.Took}
+	if c.mayLackCauses() {
+		t.Missed = c.Missed
+	}
 	var below []*Node
 	for _, n := range c.Links {
 		n := *n

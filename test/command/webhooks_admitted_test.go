@@ -12,6 +12,7 @@ import (
 	admissionv1 "k8s.io/api/admission/v1"
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
 
 	"github.com/ctrlplane/ctrlplane/internal/testutil/program"
 )
@@ -31,6 +32,34 @@ func startLabeler(t *testing.T) admissionregistrationv1.WebhookClientConfig {
 	}))
 	t.Cleanup(srv.Close)
 	return admissionregistrationv1.WebhookClientConfig{URL: new(srv.URL), CABundle: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: srv.Certificate().Raw})}
+}
+
+// createSizePolicy creates a MutatingAdmissionPolicy that annotates Pods, and its binding.
+func createSizePolicy(t *testing.T, client kubernetes.Interface) {
+	t.Helper()
+	policies := client.AdmissionregistrationV1()
+	rule := admissionregistrationv1.RuleWithOperations{
+		Operations: []admissionregistrationv1.OperationType{admissionregistrationv1.Create},
+		Rule:       admissionregistrationv1.Rule{APIGroups: []string{""}, APIVersions: []string{"v1"}, Resources: []string{"pods"}},
+	}
+	if _, err := policies.MutatingAdmissionPolicies().Create(t.Context(), &admissionregistrationv1.MutatingAdmissionPolicy{
+		ObjectMeta: metav1.ObjectMeta{Name: "size"},
+		Spec: admissionregistrationv1.MutatingAdmissionPolicySpec{
+			MatchConstraints:   &admissionregistrationv1.MatchResources{ResourceRules: []admissionregistrationv1.NamedRuleWithOperations{{RuleWithOperations: rule}}},
+			ReinvocationPolicy: admissionregistrationv1.NeverReinvocationPolicy,
+			Mutations: []admissionregistrationv1.Mutation{{
+				PatchType:          admissionregistrationv1.PatchTypeApplyConfiguration,
+				ApplyConfiguration: &admissionregistrationv1.ApplyConfiguration{Expression: `Object{metadata: Object.metadata{annotations: {"example.com/size": "small"}}}`},
+			}},
+		},
+	}, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := policies.MutatingAdmissionPolicyBindings().Create(t.Context(), &admissionregistrationv1.MutatingAdmissionPolicyBinding{
+		ObjectMeta: metav1.ObjectMeta{Name: "size"}, Spec: admissionregistrationv1.MutatingAdmissionPolicyBindingSpec{PolicyName: "size"},
+	}, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // Which webhooks have changed an object, and which could not be called, is said where the object is explained. Those that
@@ -53,6 +82,8 @@ func TestWebhooksOfAdmittedWrites(t *testing.T) {
 		t.Fatal(err)
 	}
 
+	createSizePolicy(t, client)
+
 	var pod string
 	p.Await(t, "a Pod that the webhooks have seen", func() bool { // they are effective a moment after they are created
 		program.MustRun(t, p.Dir, "kubectl", "delete", "deployment", "web", "--ignore-not-found", "--cascade=foreground")
@@ -65,8 +96,10 @@ func TestWebhooksOfAdmittedWrites(t *testing.T) {
 			pod = list.Items[0].Name
 			return true
 		})
-		why := program.MustRun(t, p.Dir, "why", "pod/"+pod) // one of them may be effective before the other
-		return strings.Contains(why, "webhook labeler.example.com has changed the object") && strings.Contains(why, "webhook absent.example.com could not be called and was ignored")
+		why := strings.Join(strings.Fields(program.MustRun(t, p.Dir, "why", "pod/"+pod)), " ") // one of them may be effective before the other
+		return strings.Contains(why, "webhook labeler.example.com has changed the object: metadata.labels.injected ") &&
+			strings.Contains(why, "a MutatingAdmissionPolicy has changed the object: metadata.annotations[example.com/size]") &&
+			strings.Contains(why, "webhook absent.example.com could not be called and was ignored")
 	})
 	if got, err := client.CoreV1().Pods("default").Get(t.Context(), pod, metav1.GetOptions{}); err != nil || got.Labels["injected"] != "yes" {
 		t.Errorf("got the labels %v, %v", got.Labels, err)

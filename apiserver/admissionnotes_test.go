@@ -2,13 +2,14 @@ package apiserver
 
 import (
 	"context"
-	"slices"
+	"reflect"
 	"strings"
 	"testing"
 
 	"k8s.io/apiserver/pkg/admission"
 	mutatingwebhook "k8s.io/apiserver/pkg/admission/plugin/webhook/mutating"
 	validatingwebhook "k8s.io/apiserver/pkg/admission/plugin/webhook/validating"
+	auditinternal "k8s.io/apiserver/pkg/apis/audit"
 
 	"github.com/ctrlplane/ctrlplane/observe"
 )
@@ -21,15 +22,28 @@ var webhookAnnotations = []string{
 	"failed-open.mutation.webhook.admission.k8s.io/round_0_index_0", "down.example.com",
 	"mutation.webhook.admission.k8s.io/round_0_index_0", `{"configuration":"c","webhook":"down.example.com","mutated":false}`,
 	"mutation.webhook.admission.k8s.io/round_0_index_1", `{"configuration":"c","webhook":"m.example.com","mutated":true}`,
-	"patch.webhook.admission.k8s.io/round_0_index_1", `{}`,
+	"patch.webhook.admission.k8s.io/round_0_index_2", patched,
+	"mutation.webhook.admission.k8s.io/round_0_index_2", `{"configuration":"c","webhook":"p.example.com","mutated":true}`,
+	"patch.webhook.admission.k8s.io/round_0_index_3", `{"patch":[{"op":"add","path":"/spec/size"}]}`,
+	"mutation.webhook.admission.k8s.io/round_0_index_3", `{"configuration":"c","webhook":"same.example.com","mutated":false}`,
+	"patch.webhook.admission.k8s.io/round_0_index_4", `{`,
+	"mutation.webhook.admission.k8s.io/round_0_index_4", `{"configuration":"c","webhook":"q.example.com","mutated":true}`,
 	"other.example.com/note", "noted",
 	"failed-open.validating.webhook.admission.k8s.io/forged", "any text",
 	"failed-open.validating.webhook.admission.k8s.io/long", strings.Repeat("a", 254),
 }
 
+const patched = `{"configuration":"c","webhook":"p.example.com","patchType":"JSONPatch","patch":[` +
+	`{"op":"test","path":"/spec"},{"op":"add","path":"/metadata/labels/app.kubernetes.io~1name","value":"x"},` +
+	`{"op":"replace","path":"/spec/containers/0/image","value":"y"},{"op":"add","path":"/spec/containers/-","value":{}},{"op":"remove","path":"/spec/a~0b"}]}`
+
 func (annotatingPlugin) Validate(_ context.Context, a admission.Attributes, _ admission.ObjectInterfaces) error {
 	for i := 0; i < len(webhookAnnotations); i += 2 {
-		if err := a.AddAnnotation(webhookAnnotations[i], webhookAnnotations[i+1]); err != nil {
+		add := a.AddAnnotation
+		if strings.HasPrefix(webhookAnnotations[i], "patch.") {
+			add = func(key, value string) error { return a.AddAnnotationWithLevel(key, value, auditinternal.LevelRequest) }
+		}
+		if err := add(webhookAnnotations[i], webhookAnnotations[i+1]); err != nil {
 			return err
 		}
 	}
@@ -48,11 +62,20 @@ type annotated struct {
 
 func (a annotated) AddAnnotation(string, string) error { *a.count++; return nil }
 
+func (a annotated) AddAnnotationWithLevel(_, _ string, level auditinternal.Level) error {
+	if level == auditinternal.LevelRequest {
+		*a.count++
+	}
+	return nil
+}
+
 func TestWebhooksAreNoted(t *testing.T) {
 	want := []observe.Webhook{
 		{Name: "v.example.com", Outcome: observe.WebhookIgnored},
 		{Name: "down.example.com", Outcome: observe.WebhookIgnored},
 		{Name: "m.example.com", Outcome: observe.WebhookChanged},
+		{Name: "p.example.com", Outcome: observe.WebhookChanged, Fields: []string{"metadata.labels[app.kubernetes.io/name]", "spec.containers[0].image", "spec.containers", "spec.a~b"}},
+		{Name: "q.example.com", Outcome: observe.WebhookChanged},
 	}
 	for _, name := range []string{mutatingwebhook.PluginName, validatingwebhook.PluginName} {
 		plugin := notingPlugin(annotatingPlugin{}, name)
@@ -67,7 +90,7 @@ func TestWebhooksAreNoted(t *testing.T) {
 			var served observe.ServedCall
 			count, err := 0, error(nil)
 			served.Serve("client", func() { err = call(annotated{count: &count}) })
-			if got := served.Webhooks(); err != nil || !slices.Equal(got, want) {
+			if got := served.Webhooks(); err != nil || !reflect.DeepEqual(got, want) {
 				t.Errorf("%s, %s: got %+v, want %+v: %v", name, what, got, want, err)
 			}
 			if count != len(webhookAnnotations)/2 {
