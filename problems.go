@@ -9,6 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/cache"
 
 	"github.com/ctrlplane/ctrlplane/health"
@@ -80,7 +81,11 @@ func (k *countedKind) mayDiffer(version string, now time.Time) bool {
 func (k *countedKind) read(objects []any, now time.Time) {
 	k.due = time.Time{}
 	found := map[observe.What][]observe.Object{}
+	completed := lastCompletedRuns(objects)
 	for _, o := range objects {
+		if isSuperseded(o, completed) {
+			continue
+		}
 		what, due := health.TroubleOf(o, now)
 		if !due.IsZero() && (k.due.IsZero() || due.Before(k.due)) {
 			k.due = due
@@ -97,4 +102,36 @@ func (k *countedKind) read(objects []any, now time.Time) {
 		k.found = append(k.found, observe.Problem{Kind: k.name, What: what, Count: len(list), Objects: slices.Clone(list[:min(len(list), maxProblemObjects)])})
 	}
 	slices.SortFunc(k.found, func(a, b observe.Problem) int { return cmp.Compare(a.What, b.What) })
+}
+
+// lastCompletedRuns returns, by the UID of their CronJob, when the last of its completed Jobs was created.
+func lastCompletedRuns(objects []any) map[types.UID]time.Time {
+	last := map[types.UID]time.Time{}
+	for _, o := range objects {
+		job, isJob := o.(*batchv1.Job)
+		if !isJob {
+			return nil // no object of the kind is a Job
+		}
+		if owner := metav1.GetControllerOf(job); owner != nil && isCompleted(job) && job.CreationTimestamp.After(last[owner.UID]) {
+			last[owner.UID] = job.CreationTimestamp.Time
+		}
+	}
+	return last
+}
+
+func isCompleted(job *batchv1.Job) bool {
+	return slices.ContainsFunc(job.Status.Conditions, func(c batchv1.JobCondition) bool {
+		return c.Type == batchv1.JobComplete && c.Status == corev1.ConditionTrue
+	})
+}
+
+// isSuperseded reports whether an object is a Job of a CronJob with a later Job that has completed: the history of the CronJob
+// keeps a failed one until others have failed.
+func isSuperseded(o any, completed map[types.UID]time.Time) bool {
+	job, isJob := o.(*batchv1.Job)
+	if !isJob {
+		return false
+	}
+	owner := metav1.GetControllerOf(job)
+	return owner != nil && completed[owner.UID].After(job.CreationTimestamp.Time)
 }

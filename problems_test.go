@@ -2,6 +2,7 @@ package ctrlplane
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -9,6 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/cache"
 )
 
@@ -84,6 +86,51 @@ func TestProblemCounter(t *testing.T) {
 	}
 	pods.version += "1"
 	expect(time.Second, "1 Job failed j ")
+}
+
+// A failed run of a CronJob, which its history keeps, is a problem until a later run has completed.
+func TestFailedRunsOfACronJob(t *testing.T) {
+	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	jobs := &fakeInformer{Store: cache.NewStore(cache.MetaNamespaceKeyFunc)}
+	c := newProblemCounter(func(o runtime.Object) cache.SharedIndexInformer {
+		if _, is := o.(*batchv1.Job); is {
+			return jobs
+		}
+		return nil
+	})
+	run := func(name, owner string, at time.Duration, end batchv1.JobConditionType) {
+		job := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name, CreationTimestamp: metav1.NewTime(now.Add(at))}}
+		if owner != "" {
+			job.OwnerReferences = []metav1.OwnerReference{{Kind: "CronJob", Name: owner, UID: types.UID(owner), Controller: new(true)}}
+		}
+		if end != "" {
+			job.Status.Conditions = []batchv1.JobCondition{{Type: end, Status: corev1.ConditionTrue}}
+		}
+		jobs.put(t, job)
+	}
+	expect := func(want ...string) {
+		t.Helper()
+		var got []string
+		for _, p := range c.count(now) {
+			for _, o := range p.Objects {
+				got = append(got, o.Name)
+			}
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("got %v, want %v", got, want)
+		}
+	}
+	run("a-1", "a", 0, batchv1.JobComplete)
+	run("a-2", "a", time.Minute, batchv1.JobFailed)
+	run("a-3", "a", 2*time.Minute, "")
+	run("b-3", "b", 3*time.Minute, batchv1.JobComplete)
+	run("once", "", 0, batchv1.JobFailed)
+	run("once-more", "", time.Minute, batchv1.JobComplete)
+	expect("a-2", "once")
+	run("a-3", "a", 2*time.Minute, batchv1.JobComplete)
+	expect("once")
+	run("a-4", "a", 3*time.Minute, batchv1.JobFailed)
+	expect("a-4", "once")
 }
 
 // BenchmarkProblemCounter has 5,000 Pods, of which one changes before each count.

@@ -215,7 +215,7 @@ func (l *workCollector) addSyncs(c observe.Controller) {
 			l.add(c.Name, words.Count(len(running)-i, "other sync")+" running"+held)
 			return
 		}
-		l.add(c.Name, fmt.Sprintf("sync of %s running for %s%s", keyText(r.Key, r.KeyBasis), max(l.now.Sub(r.Since).Round(time.Millisecond), 0), held))
+		l.add(c.Name, fmt.Sprintf("sync of %s running for %s%s", keyText(r.Key, r.KeyBasis), words.Duration(max(l.now.Sub(r.Since), 0)), held))
 	}
 }
 
@@ -270,8 +270,8 @@ func (l *workCollector) isDue(at time.Time) bool {
 
 // timeUntil returns " in DURATION"; "" if the time has come.
 func (l *workCollector) timeUntil(at time.Time) string {
-	if in := at.Sub(l.now).Round(time.Millisecond); in > 0 {
-		return " in " + in.String()
+	if in := at.Sub(l.now); in > 0 {
+		return " in " + words.Duration(in)
 	}
 	return ""
 }

@@ -85,8 +85,8 @@ func TestRemainingWork(t *testing.T) {
 		}), []Work{
 			{"job-controller", []string{
 				"queue job has depth 3, 1 in flight",
-				"sync of likely shop/j running for 1.5s",
-				"sync of an unknown key running for 1s",
+				"sync of likely shop/j running for 1.5 s",
+				"sync of an unknown key running for 1.0 s",
 			}},
 			{"unowned", []string{"queue unowned has depth 1, 0 in flight"}},
 		}},
@@ -94,40 +94,40 @@ func TestRemainingWork(t *testing.T) {
 			for _, ago := range []time.Duration{1, 7, 2, 9, 3} {
 				c.Running = append(c.Running, observe.RunningSync{Queue: "job", Since: now.Add(-ago * time.Second)})
 			}
-		}), job("sync of an unknown key running for 9s", "sync of an unknown key running for 7s", "sync of an unknown key running for 3s", "2 other syncs running")},
+		}), job("sync of an unknown key running for 9.0 s", "sync of an unknown key running for 7.0 s", "sync of an unknown key running for 3.0 s", "2 other syncs running")},
 		{"many syncs of a paused controller", of(func(_ *observe.Queue, c *observe.Controller) {
 			c.State, c.Writing, c.Held = "paused", 4, 4
 			for range 4 {
 				c.Running = append(c.Running, observe.RunningSync{Queue: "job", Since: now.Add(-time.Second)})
 			}
-		}), job("sync of an unknown key running for 1s: the controller is paused and its writes are held", "sync of an unknown key running for 1s: the controller is paused and its writes are held",
-			"sync of an unknown key running for 1s: the controller is paused and its writes are held", "1 other sync running: the controller is paused and its writes are held", "4 writes held: the controller is paused")},
+		}), job("sync of an unknown key running for 1.0 s: the controller is paused and its writes are held", "sync of an unknown key running for 1.0 s: the controller is paused and its writes are held",
+			"sync of an unknown key running for 1.0 s: the controller is paused and its writes are held", "1 other sync running: the controller is paused and its writes are held", "4 writes held: the controller is paused")},
 		{"parked keys", of(func(q *observe.Queue, _ *observe.Controller) { q.Depth, q.Parked = 7, true }), nil},
 		{"parked, with one in flight", of(func(q *observe.Queue, _ *observe.Controller) { q.Depth, q.InFlight, q.Parked = 7, 1, true }),
 			job("queue job has depth 7, 1 in flight")},
 
-		{"retried soon", failingSnapshot(70*time.Millisecond, 1), job("shop/j in queue job failed once and is retried in 70ms: no quota")},
+		{"retried soon", failingSnapshot(70*time.Millisecond, 1), job("shop/j in queue job failed once and is retried in 70 ms: no quota")},
 		{"its timer is late", failingSnapshot(-3*time.Millisecond, 3), job("shop/j in queue job failed 3 times in a row and its retry is due: no quota")},
-		{"retried at the horizon", failingSnapshot(time.Second, 9), job("shop/j in queue job failed 9 times in a row and is retried in 1s: no quota")},
+		{"retried at the horizon", failingSnapshot(time.Second, 9), job("shop/j in queue job failed 9 times in a row and is retried in 1.0 s: no quota")},
 		{"a delayed key waits for a worker", of(func(q *observe.Queue, _ *observe.Controller) { q.NextDue = now.Add(-time.Second) }), job("a delayed key is due in queue job")},
 		{"a sync that began after the snapshot", of(func(_ *observe.Queue, c *observe.Controller) {
 			c.Running = []observe.RunningSync{{Queue: "job", Key: "shop/j", Since: now.Add(228 * time.Millisecond)}}
-		}), job("sync of shop/j running for 0s")},
+		}), job("sync of shop/j running for <1 ms")},
 		{"retried beyond the horizon", failingSnapshot(time.Second+1, 9), nil},
 		{"delayed by a handler", of(func(q *observe.Queue, _ *observe.Controller) { q.NextDue = now.Add(time.Second) }),
-			job("a delayed key is due in queue job in 1s")},
+			job("a delayed key is due in queue job in 1.0 s")},
 		{"delayed, and another key failed without a retry", of(func(q *observe.Queue, c *observe.Controller) {
 			q.NextDue = now.Add(time.Second)
 			c.Failing = []observe.FailingKey{{Queue: "job", Key: "shop/j", Times: 1}, {Queue: "orphan", Key: "shop/k", Times: 1, Due: now}}
-		}), job("a delayed key is due in queue job in 1s")},
+		}), job("a delayed key is due in queue job in 1.0 s")},
 		{"retried, when is not known", of(func(q *observe.Queue, c *observe.Controller) {
 			q.NextDue = now.Add(time.Second)
 			c.Failing = []observe.FailingKey{{Queue: "job", Key: "shop/j", Times: 7, Retried: true, Error: "no quota"}}
-		}), job("shop/j in queue job failed 7 times in a row and is retried: no quota", "a delayed key is due in queue job in 1s")},
+		}), job("shop/j in queue job failed 7 times in a row and is retried: no quota", "a delayed key is due in queue job in 1.0 s")},
 		{"retried, when is known of one key", of(func(q *observe.Queue, c *observe.Controller) {
 			q.NextDue = now.Add(time.Second)
 			c.Failing = []observe.FailingKey{{Queue: "job", Key: "shop/j", Times: 7, Retried: true}, {Queue: "job", Key: "shop/k", Times: 1, Retried: true, Due: q.NextDue}}
-		}), job("shop/j in queue job failed 7 times in a row and is retried", "shop/k in queue job failed once and is retried in 1s")},
+		}), job("shop/j in queue job failed 7 times in a row and is retried", "shop/k in queue job failed once and is retried in 1.0 s")},
 		{"delayed in a component that is not a controller", of(func(q *observe.Queue, c *observe.Controller) { q.NextDue, c.State = now, "" }), nil},
 		{"delayed in a queue without an owner", of(func(q *observe.Queue, _ *observe.Controller) { q.NextDue, q.Controller = now, "" }), nil},
 
@@ -135,7 +135,7 @@ func TestRemainingWork(t *testing.T) {
 		{"held writes", of(func(_ *observe.Queue, c *observe.Controller) {
 			c.State, c.Writing, c.Held = "paused", 3, 2
 			c.Running = []observe.RunningSync{{Queue: "job", Key: "shop/j", KeyBasis: observe.BasisLog, Since: now.Add(-time.Second)}}
-		}), job("sync of shop/j running for 1s: the controller is paused and its writes are held", "2 writes held: the controller is paused", "1 write in flight")},
+		}), job("sync of shop/j running for 1.0 s: the controller is paused and its writes are held", "2 writes held: the controller is paused", "1 write in flight")},
 		{"held Events", of(func(_ *observe.Queue, c *observe.Controller) { c.State, c.Writing, c.Held = "paused", 0, 2 }), nil},
 		{"started", of(func(_ *observe.Queue, c *observe.Controller) { c.State = "building" }), job("the controller is being started")},
 		{"stopped", of(func(_ *observe.Queue, c *observe.Controller) { c.State = "stopping" }), job("the controller is being stopped")},
@@ -169,7 +169,7 @@ func TestRemainingWork(t *testing.T) {
 				{Controller: "simulated-kubelet", What: "Pod shop/c-1", Due: now.Add(300 * time.Millisecond), Reason: "CrashLoopBackOff"},
 				{Controller: "simulated-kubelet", What: "Pod shop/j-2", Due: now.Add(2 * time.Second)},
 			}
-		}), []Work{{"simulated-kubelet", []string{"Pod shop/j-1 is due in 200ms", "Pod shop/c-1 (CrashLoopBackOff) is due in 300ms"}}}},
+		}), []Work{{"simulated-kubelet", []string{"Pod shop/j-1 is due in 200 ms", "Pod shop/c-1 (CrashLoopBackOff) is due in 300 ms"}}}},
 		{"a restart beyond the horizon", quietSnapshot(func(s *observe.Snapshot) {
 			s.Timers = []observe.Timer{{Controller: "simulated-kubelet", What: "Pod shop/c-1", Due: now.Add(9 * time.Second), Reason: "CrashLoopBackOff"}}
 		}), nil},

@@ -21,19 +21,25 @@ const maxNodePass = 10 * time.Second
 //
 //   - node-lifecycle-controller marks a node that is silent, after a user has asked ctrlplane for it;
 //   - it taints the node that it has marked, and marks its Pods;
-//   - taint-eviction-controller evicts the Pods of a node that was changed, other than in its status;
+//   - taint-eviction-controller evicts the Pods of a node that was changed, other than in its status, or a Pod that was
+//     created for, or bound to, a node with a taint;
 //   - pod-garbage-collector-controller deletes the Pods of a node that was deleted 40 s before: it receives no events of nodes.
 func (g *graph) linkNodeTimers() {
 	bindings := map[place][]*Node{}
 	events := map[string][]*Node{} // of Nodes, by controller
+	placed := map[place][]*Node{}  // events of a Pod that taint-eviction-controller received when the Pod got its node
 	for _, c := range g.calls {
 		if c.isBinding() && c.BoundTo != "" && !c.failed() {
 			bindings[placeOf(c.Object)] = append(bindings[placeOf(c.Object)], c)
 		}
 	}
 	for _, e := range g.events {
-		if e.Object.Resource == "nodes" && e.parent != nil && (e.Controller == nodeLifecycle || e.Controller == taintEviction) {
+		switch {
+		case e.parent == nil:
+		case e.Object.Resource == "nodes" && (e.Controller == nodeLifecycle || e.Controller == taintEviction):
 			events[e.Controller] = append(events[e.Controller], e)
+		case e.Object.Resource == "pods" && e.Controller == taintEviction && (e.parent.isBinding() || e.parent.creates()):
+			placed[placeOf(e.Object)] = append(placed[placeOf(e.Object)], e)
 		}
 	}
 	only := g.onlyNode()
@@ -43,7 +49,7 @@ func (g *graph) linkNodeTimers() {
 				c.setCause(gone, Likely, ByDelay)
 			}
 		}
-		if c.parent != nil || len(events[c.Controller]) == 0 {
+		if c.parent != nil || c.Controller != nodeLifecycle && c.Controller != taintEviction {
 			continue
 		}
 		node := boundToBefore(bindings[placeOf(c.Object)], c)
@@ -53,7 +59,15 @@ func (g *graph) linkNodeTimers() {
 		if node == "" {
 			node = only // that of a Pod which was created with one, or bound before the first record
 		}
-		if last := c.lastTiming(events[c.Controller], node); last != nil {
+		last := c.lastTiming(events[c.Controller], node)
+		if c.Controller == taintEviction && node != "" {
+			for _, e := range placed[placeOf(c.Object)] {
+				if !e.End().After(c.Time) && (last == nil || e.Time.After(last.Time)) {
+					last = e
+				}
+			}
+		}
+		if last != nil {
 			c.setCause(last, Likely, ByDelay)
 		}
 	}

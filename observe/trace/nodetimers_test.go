@@ -82,6 +82,51 @@ func TestEvictionOfARecreatedPod(t *testing.T) {
 	}
 }
 
+// A Pod that tolerates a taint for a time is evicted that long after it was bound, if its node had the taint before.
+func TestEvictionFromANodeThatWasTaintedBefore(t *testing.T) {
+	at := time.Date(2026, 7, 1, 12, 0, 0, 0, time.UTC)
+	node, web := observe.Object{Resource: "nodes", Kind: "Node", Name: "n1"}, pod("web-0")
+	for name, tc := range map[string]struct {
+		taintAgain bool
+		by, verb   string
+	}{
+		"bound":        {false, "kube-scheduler", "create"},
+		"tainted then": {true, "kubectl (admin)", "patch"},
+	} {
+		var records []observe.Record
+		add := func(e observe.Event) {
+			at = at.Add(time.Second)
+			if c, ok := e.(*observe.Called); ok {
+				c.Began = at
+			}
+			records = append(records, observe.Record{Seq: uint64(len(records) + 1), Time: at, Event: e})
+		}
+		taint := func(version string) {
+			add(&observe.Called{Controller: "kubectl (admin)", Client: &observe.Caller{}, Verb: "patch", Object: node, Status: 200, ResourceVersion: version,
+				Wrote: []observe.Written{{Resource: "nodes", Name: "n1", ResourceVersion: version}}})
+			add(&observe.Delivered{Controller: taintEviction, Change: observe.Updated, Object: node, ResourceVersion: version})
+		}
+		taint("5")
+		add(&observe.Called{Controller: "kube-scheduler", Verb: "create", Subresource: "binding", Object: web, Status: 201, BoundTo: "n1",
+			Wrote: []observe.Written{{Resource: "pods", Namespace: "default", Name: "web-0", ResourceVersion: "6"}}})
+		add(&observe.Delivered{Controller: taintEviction, Change: observe.Updated, Object: web, ResourceVersion: "6"})
+		if tc.taintAgain {
+			taint("7")
+		}
+		add(&observe.Called{Controller: taintEviction, Verb: "delete", Object: web, Status: 200, Wrote: []observe.Written{{Resource: "pods", Namespace: "default", Name: "web-0", ResourceVersion: "8", Deleted: true}}})
+		chain, err := Why(records, web, Options{What: Deleted})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if first := chain.Links[len(chain.Links)-1]; first.Controller != tc.by || first.Verb != tc.verb {
+			t.Errorf("%s: the first cause is %s of %s:\n%s", name, labelOf(first), first.Controller, writeString(t, chain, Text, Style{}))
+		}
+		if text := writeString(t, chain, Text, Style{}); strings.Contains(text, "likely because Pod web-0 was bound to n1") == tc.taintAgain {
+			t.Errorf("%s:\n%s", name, text)
+		}
+	}
+}
+
 // A Pod that was created with a node has no binding: its eviction follows from a change of a node only if the records
 // name one node.
 func TestEvictionOfAPodWithoutABinding(t *testing.T) {

@@ -221,6 +221,9 @@ func (n *Node) whatChanged() string {
 	if n.deleting && n.Change == observe.Updated {
 		return string(marked)
 	}
+	if by := n.parent; n.Change == observe.Updated && by != nil && by.isBinding() && by.BoundTo != "" {
+		return "bound to " + words.OneLine(by.BoundTo)
+	}
 	return string(n.Change)
 }
 
