@@ -249,8 +249,11 @@ func (r *request) record() {
 			c.Event = recording.ParseEvent(r.body.Bytes())
 		}
 	}
-	if recording.IsBinding(c) {
+	switch {
+	case recording.IsBinding(c):
 		c.BoundTo = words.Cut(r.sent.boundTo(), maxName)
+	case recording.IsNewPod(c):
+		c.BoundTo = words.Cut(r.sent.nodeName(), maxName)
 	}
 	if recording.IsLeaseUpdate(c) {
 		c.TakenBy = words.Cut(r.sent.takenBy(), maxName)

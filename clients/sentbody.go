@@ -82,6 +82,12 @@ func (b *sentBody) boundTo() (node string) {
 	return node
 }
 
+// nodeName returns the Node that the Pod names that was sent. b may be nil.
+func (b *sentBody) nodeName() (node string) {
+	b.read(func(sent []byte) { node = recording.ParseNodeName(sent) })
+	return node
+}
+
 // takenBy returns the holder that takes over the Lease that was sent. b may be nil.
 func (b *sentBody) takenBy() (holder string) {
 	b.read(func(sent []byte) { holder = recording.ParseTaker(sent) })

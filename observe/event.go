@@ -223,7 +223,7 @@ type Called struct {
 	Owner *Object `json:"owner,omitempty"`
 	// Event is the content of the Kubernetes Event that the call creates.
 	Event *KubernetesEvent `json:"event,omitempty"`
-	// BoundTo is the Node to which the call binds a Pod.
+	// BoundTo is the Node to which the call binds a Pod, or with which a client creates one.
 	BoundTo string `json:"boundTo,omitempty"`
 	// TakenBy is the holder that takes over a Lease by the call.
 	TakenBy string `json:"takenBy,omitempty"`

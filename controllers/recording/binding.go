@@ -15,6 +15,11 @@ func IsBinding(c *observe.Called) bool {
 	return c.Object.Resource == "pods" && c.Object.Group == "" && c.Verb == "create" && c.Subresource == "binding"
 }
 
+// IsNewPod reports whether a call creates a Pod, which may name its Node.
+func IsNewPod(c *observe.Called) bool {
+	return c.Object.Resource == "pods" && c.Object.Group == "" && c.Verb == "create" && c.Subresource == ""
+}
+
 // describeSentBinding returns the Node that a request binds a Pod to; empty if the body cannot
 // be read again.
 func describeSentBinding(req *http.Request) string {
@@ -35,6 +40,27 @@ func ParseBinding(data []byte) (node string) {
 		}
 		eachField(target, func(n protowire.Number, name []byte) {
 			if n == 3 {
+				node = string(name)
+			}
+		})
+	})
+	return node
+}
+
+// ParseNodeName returns the Node that an encoded Pod names; empty if there is none.
+func ParseNodeName(data []byte) (node string) {
+	if !bytes.HasPrefix(data, protoPrefix) {
+		var p struct{ Spec struct{ NodeName string } }
+		_ = json.Unmarshal(data, &p) // text that is not JSON does not name a Node
+		return p.Spec.NodeName
+	}
+	_, _, object := openEnvelope(data)
+	eachField(object, func(n protowire.Number, spec []byte) {
+		if n != 2 {
+			return
+		}
+		eachField(spec, func(n protowire.Number, name []byte) {
+			if n == 10 {
 				node = string(name)
 			}
 		})

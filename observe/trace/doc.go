@@ -23,7 +23,8 @@
 //     not removed meanwhile.
 //   - ByDeletion: a delete was answered without the object, as the API server does if
 //     that call has removed it. Exact if there is one such call and one such
-//     deletion, or if the UIDs match.
+//     deletion, or if the UIDs match. Or the API server has deleted a custom resource itself, as its definition was
+//     deleted before. Likely.
 //   - ByWrite: a call was in flight when the object changed, and it is of a kind whose
 //     answer does not contain the version that it makes: the removal of the last
 //     finalizer, a graceful delete, a delete of a collection, a binding. Likely.

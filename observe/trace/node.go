@@ -80,7 +80,7 @@ type Node struct {
 	// Marked is set if a delete has only marked the object: it goes when its finalizers
 	// are removed or its containers have stopped.
 	Marked bool `json:"marked,omitempty"`
-	// BoundTo is the Node to which the call binds a Pod.
+	// BoundTo is the Node to which the call binds a Pod, or with which a client creates one.
 	BoundTo string `json:"boundTo,omitempty"`
 	// Webhooks are the admission webhooks that have changed the object of the call, or were ignored, as of Called.
 	Webhooks []observe.Webhook `json:"webhooks,omitempty"`

@@ -20,16 +20,16 @@ const maxNodePass = 10 * time.Second
 // sync, to the last event of the node for which they do so:
 //
 //   - node-lifecycle-controller marks a node that is silent, after a user has asked ctrlplane for it;
-//   - it taints the node that it has marked, and marks its Pods;
-//   - taint-eviction-controller evicts the Pods of a node that was changed, other than in its status, or a Pod that was
-//     created for, or bound to, a node with a taint;
+//   - it taints the node that it has marked, and marks its Pods, and takes the taint away when the kubelet has reported;
+//   - taint-eviction-controller evicts the Pods of a node of which a taint that evicts was added or removed, or a Pod that
+//     was created for, or bound to, a node with one;
 //   - pod-garbage-collector-controller deletes the Pods of a node that was deleted 40 s before: it receives no events of nodes.
 func (g *graph) linkNodeTimers() {
 	bindings := map[place][]*Node{}
 	events := map[string][]*Node{} // of Nodes, by controller
 	placed := map[place][]*Node{}  // events of a Pod that taint-eviction-controller received when the Pod got its node
 	for _, c := range g.calls {
-		if c.isBinding() && c.BoundTo != "" && !c.failed() {
+		if c.BoundTo != "" && !c.failed() {
 			bindings[placeOf(c.Object)] = append(bindings[placeOf(c.Object)], c)
 		}
 	}
@@ -57,7 +57,7 @@ func (g *graph) linkNodeTimers() {
 			node = c.Object.Name
 		}
 		if node == "" {
-			node = only // that of a Pod which was created with one, or bound before the first record
+			node = only // that of a Pod which was bound before the first record
 		}
 		last := c.lastTiming(events[c.Controller], node)
 		if c.Controller == taintEviction && node != "" {
@@ -140,9 +140,9 @@ func (n *Node) mayTimeWrite(c *Node, node string) bool {
 	case n.End().After(c.Time), n.Object.Name != node:
 		return false
 	case c.Controller == taintEviction:
-		return c.Object.Resource == "pods" && made.Subresource == ""
+		return c.Object.Resource == "pods" && len(n.queues) > 0 // else no taint that evicts was added or removed
 	case c.Object.Resource == "nodes" && c.Subresource == "status":
 		return made.Controller == observe.Own
 	}
-	return made.Controller == nodeLifecycle && made.Subresource == "status" && c.Time.Sub(n.Time) <= maxNodePass
+	return made.Subresource == "status" && c.Time.Sub(n.Time) <= maxNodePass
 }

@@ -9,6 +9,9 @@ import (
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
+// noExecute is the queue to which taint-eviction-controller adds a node with other taints that evict.
+const noExecute = "noexec_taint_node"
+
 // A user makes a node fail: node-lifecycle-controller marks it for that, though a timer says when.
 // Another node is marked for another reason.
 func TestNodeFailureFollowsFromTheUser(t *testing.T) {
@@ -49,6 +52,31 @@ func TestNodeFailureFollowsFromTheUser(t *testing.T) {
 	}
 }
 
+// node-lifecycle-controller takes its taint away some seconds after the kubelet has reported that it is ready.
+func TestTaintThatIsTakenAway(t *testing.T) {
+	at := time.Date(2026, 7, 1, 12, 0, 0, 0, time.UTC)
+	node := observe.Object{Resource: "nodes", Kind: "Node", Name: "n1"}
+	var records []observe.Record
+	add := func(after time.Duration, e observe.Event) {
+		at = at.Add(after)
+		if c, ok := e.(*observe.Called); ok {
+			c.Began = at
+			c.Wrote = []observe.Written{{Resource: "nodes", Name: "n1", ResourceVersion: c.ResourceVersion}}
+		}
+		records = append(records, observe.Record{Seq: uint64(len(records) + 1), Time: at, Event: e})
+	}
+	add(0, &observe.Called{Controller: "simulated-kubelet", Verb: "patch", Subresource: "status", Object: node, Status: 200, ResourceVersion: "5"})
+	add(time.Millisecond, &observe.Delivered{Controller: nodeLifecycle, Change: observe.Updated, Object: node, ResourceVersion: "5"})
+	add(5*time.Second, &observe.Called{Controller: nodeLifecycle, Verb: "patch", Object: node, Status: 200, ResourceVersion: "6"})
+	chain, err := Why(records, node, Options{What: Changed})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if first := chain.Links[len(chain.Links)-1]; len(chain.Links) != 3 || first.Controller != "simulated-kubelet" || chain.Links[0].Cause.Certainty != Likely {
+		t.Errorf("the first cause is %s of %s", labelOf(first), first.Controller)
+	}
+}
+
 // A Pod of a StatefulSet is created again under the same name, on another node: why the first one was evicted
 // is still known.
 func TestEvictionOfARecreatedPod(t *testing.T) {
@@ -68,7 +96,7 @@ func TestEvictionOfARecreatedPod(t *testing.T) {
 	bind("n1")
 	add(&observe.Called{Controller: "kubectl (admin)", Client: &observe.Caller{}, Verb: "patch", Object: node, Status: 200, ResourceVersion: "5",
 		Wrote: []observe.Written{{Resource: "nodes", Name: "n1", ResourceVersion: "5"}}})
-	add(&observe.Delivered{Controller: taintEviction, Change: observe.Updated, Object: node, ResourceVersion: "5"})
+	add(&observe.Delivered{Controller: taintEviction, Change: observe.Updated, Object: node, ResourceVersion: "5", Queues: []string{noExecute}, Adds: []uint64{1}})
 	add(&observe.Called{Controller: taintEviction, Verb: "delete", Object: web, Status: 200, Wrote: []observe.Written{{Resource: "pods", Namespace: "default", Name: "web-0", ResourceVersion: "6", Deleted: true}}})
 	add(&observe.Called{Controller: "statefulset-controller", Verb: "create", Object: web, Status: 201, ResourceVersion: "7",
 		Wrote: []observe.Written{{Resource: "pods", Namespace: "default", Name: "web-0", ResourceVersion: "7"}}})
@@ -82,16 +110,20 @@ func TestEvictionOfARecreatedPod(t *testing.T) {
 	}
 }
 
-// A Pod that tolerates a taint for a time is evicted that long after it was bound, if its node had the taint before.
+// A Pod that tolerates a taint for a time is evicted that long after it was bound, if its node had the taint before. A
+// change of the node that adds no taint that evicts, as of cordon, is not the cause.
 func TestEvictionFromANodeThatWasTaintedBefore(t *testing.T) {
 	at := time.Date(2026, 7, 1, 12, 0, 0, 0, time.UTC)
 	node, web := observe.Object{Resource: "nodes", Kind: "Node", Name: "n1"}, pod("web-0")
 	for name, tc := range map[string]struct {
-		taintAgain bool
-		by, verb   string
+		then     []string // changes of the node after the binding: the queues to which the controller adds a key
+		by, verb string
+		bound    bool
 	}{
-		"bound":        {false, "kube-scheduler", "create"},
-		"tainted then": {true, "kubectl (admin)", "patch"},
+		"bound":                  {nil, "kube-scheduler", "create", true},
+		"tainted then":           {[]string{noExecute}, "kubectl (admin)", "patch", false},
+		"cordoned then":          {[]string{""}, "kube-scheduler", "create", true},
+		"tainted, then cordoned": {[]string{noExecute, ""}, "kubectl (admin)", "patch", false},
 	} {
 		var records []observe.Record
 		add := func(e observe.Event) {
@@ -101,46 +133,52 @@ func TestEvictionFromANodeThatWasTaintedBefore(t *testing.T) {
 			}
 			records = append(records, observe.Record{Seq: uint64(len(records) + 1), Time: at, Event: e})
 		}
-		taint := func(version string) {
+		change := func(version, queue string) {
 			add(&observe.Called{Controller: "kubectl (admin)", Client: &observe.Caller{}, Verb: "patch", Object: node, Status: 200, ResourceVersion: version,
 				Wrote: []observe.Written{{Resource: "nodes", Name: "n1", ResourceVersion: version}}})
-			add(&observe.Delivered{Controller: taintEviction, Change: observe.Updated, Object: node, ResourceVersion: version})
+			event := &observe.Delivered{Controller: taintEviction, Change: observe.Updated, Object: node, ResourceVersion: version}
+			if queue != "" {
+				event.Queues, event.Adds = []string{queue}, []uint64{uint64(len(records))}
+			}
+			add(event)
 		}
-		taint("5")
+		change("5", noExecute)
 		add(&observe.Called{Controller: "kube-scheduler", Verb: "create", Subresource: "binding", Object: web, Status: 201, BoundTo: "n1",
 			Wrote: []observe.Written{{Resource: "pods", Namespace: "default", Name: "web-0", ResourceVersion: "6"}}})
 		add(&observe.Delivered{Controller: taintEviction, Change: observe.Updated, Object: web, ResourceVersion: "6"})
-		if tc.taintAgain {
-			taint("7")
+		for i, queue := range tc.then {
+			change(strconv.Itoa(7+i), queue)
 		}
-		add(&observe.Called{Controller: taintEviction, Verb: "delete", Object: web, Status: 200, Wrote: []observe.Written{{Resource: "pods", Namespace: "default", Name: "web-0", ResourceVersion: "8", Deleted: true}}})
+		add(&observe.Called{Controller: taintEviction, Verb: "delete", Object: web, Status: 200, Wrote: []observe.Written{{Resource: "pods", Namespace: "default", Name: "web-0", ResourceVersion: "19", Deleted: true}}})
 		chain, err := Why(records, web, Options{What: Deleted})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if first := chain.Links[len(chain.Links)-1]; first.Controller != tc.by || first.Verb != tc.verb {
+		if first := chain.Links[len(chain.Links)-1]; first.ResourceVersion == "8" || first.Controller != tc.by || first.Verb != tc.verb {
 			t.Errorf("%s: the first cause is %s of %s:\n%s", name, labelOf(first), first.Controller, writeString(t, chain, Text, Style{}))
 		}
-		if text := writeString(t, chain, Text, Style{}); strings.Contains(text, "likely because Pod web-0 was bound to n1") == tc.taintAgain {
+		if text := writeString(t, chain, Text, Style{}); strings.Contains(text, "likely because Pod web-0 was bound to n1") != tc.bound {
 			t.Errorf("%s:\n%s", name, text)
 		}
 	}
 }
 
-// A Pod that was created with a node has no binding: its eviction follows from a change of a node only if the records
-// name one node.
+// A Pod whose binding is not recorded, nor a node that it was created with: its eviction follows from a change of a node
+// only if the records name one node.
 func TestEvictionOfAPodWithoutABinding(t *testing.T) {
 	at := time.Date(2026, 7, 1, 12, 0, 0, 0, time.UTC)
 	kubectl := "kubectl (admin)"
 	for name, tc := range map[string]struct {
-		nodes []string // in the order of their changes
-		other observe.Object
-		want  string
+		nodes   []string // in the order of their changes
+		other   observe.Object
+		created string // with which node
+		want    string
 	}{
-		"one node":                    {[]string{"n1", "n1"}, observe.Object{}, kubectl},
-		"two are changed":             {[]string{"n1", "n2"}, observe.Object{}, taintEviction},
-		"another one is there":        {[]string{"n2"}, observe.Object{Resource: "nodes", Kind: "Node", Name: "n1"}, taintEviction},
-		"another one has a heartbeat": {[]string{"n2"}, observe.Object{Resource: "leases", Kind: "Lease", Namespace: "kube-node-lease", Name: "n1"}, taintEviction},
+		"one node":                    {[]string{"n1", "n1"}, observe.Object{}, "", kubectl},
+		"two are changed":             {[]string{"n1", "n2"}, observe.Object{}, "", taintEviction},
+		"another one is there":        {[]string{"n2"}, observe.Object{Resource: "nodes", Kind: "Node", Name: "n1"}, "", taintEviction},
+		"another one has a heartbeat": {[]string{"n2"}, observe.Object{Resource: "leases", Kind: "Lease", Namespace: "kube-node-lease", Name: "n1"}, "", taintEviction},
+		"created with a node":         {[]string{"n1", "n2"}, observe.Object{}, "n1", kubectl},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var records []observe.Record
@@ -151,6 +189,10 @@ func TestEvictionOfAPodWithoutABinding(t *testing.T) {
 				}
 				records = append(records, observe.Record{Seq: uint64(len(records) + 1), Time: at, Event: e})
 			}
+			if tc.created != "" {
+				add(&observe.Called{Controller: kubectl, Client: &observe.Caller{}, Verb: "create", Object: pod("web-0"), Status: 201, BoundTo: tc.created,
+					Wrote: []observe.Written{{Resource: "pods", Namespace: "default", Name: "web-0", ResourceVersion: "3"}}})
+			}
 			if tc.other.Name != "" {
 				add(&observe.Called{Controller: kubectl, Client: &observe.Caller{}, Verb: "update", Object: tc.other, Status: 200, ResourceVersion: "4",
 					Wrote: []observe.Written{{Resource: tc.other.Resource, Namespace: tc.other.Namespace, Name: tc.other.Name, ResourceVersion: "4"}}})
@@ -159,7 +201,7 @@ func TestEvictionOfAPodWithoutABinding(t *testing.T) {
 				node, version := observe.Object{Resource: "nodes", Kind: "Node", Name: name}, strconv.Itoa(i+5)
 				add(&observe.Called{Controller: "kubectl (admin)", Client: &observe.Caller{}, Verb: "patch", Object: node, Status: 200, ResourceVersion: version,
 					Wrote: []observe.Written{{Resource: "nodes", Name: name, ResourceVersion: version}}})
-				add(&observe.Delivered{Controller: taintEviction, Change: observe.Updated, Object: node, ResourceVersion: version})
+				add(&observe.Delivered{Controller: taintEviction, Change: observe.Updated, Object: node, ResourceVersion: version, Queues: []string{noExecute}, Adds: []uint64{1}})
 			}
 			add(&observe.Called{Controller: taintEviction, Verb: "delete", Object: pod("web-0"), Status: 200, Wrote: []observe.Written{{Resource: "pods", Namespace: "default", Name: "web-0", ResourceVersion: "9", Deleted: true}}})
 			chain, err := Why(records, pod("web-0"), Options{What: Deleted})

@@ -47,6 +47,7 @@ func TestWhySaysWhatHappenedSince(t *testing.T) {
 	restored := observe.Called{Verb: observe.VerbRestore, ResourceVersion: "11", Wrote: written("11", false)}
 	removed := observe.Called{Verb: observe.VerbRestore, ResourceVersion: "12", Wrote: written("12", true)}
 	later := "Later, at 12:00:01.000, kubectl (admin) "
+	reverted := observe.Called{Verb: "patch", ResourceVersion: "10", Wrote: written("10", false), Unexplained: &observe.Received{}} // by an operator
 	for name, tc := range map[string]struct {
 		calls    []observe.Called
 		what     What
@@ -80,6 +81,7 @@ func TestWhySaysWhatHappenedSince(t *testing.T) {
 		"changed since":            {[]observe.Called{created, scaled, status}, "", []string{"was created", later + `scaled Deployment web: "why web --changed" shows the last change.`}, "times"},
 		"changed twice":            {[]observe.Called{created, patched, scaled, status}, "", []string{`Later changed 2 times by requests of users, last at 12:00:02.000, kubectl (admin) scaled Deployment web: "why web --changed" shows the last change.`}, ""},
 		"changed, then its status": {[]observe.Called{created, scaled, status}, Changed, []string{"The last change by a user: at 12:00:01.000, kubectl (admin) scaled Deployment web; what follows has changed only the status since."}, "Later"},
+		"changed, then reverted": {[]observe.Called{created, scaled, reverted, status}, Changed, []string{"The last change by a user: at 12:00:01.000, kubectl (admin) scaled Deployment web; after it, at 12:00:02.000, kubectl (admin) patched Deployment web; what follows has changed only the status since."}, "Later"},
 		"changed and deleted":      {[]observe.Called{created, scaled, gone}, "", []string{"deleted Deployment web"}, "scaled"},
 		"only its status":          {[]observe.Called{created, status}, Changed, []string{"was changed"}, "last change by a user"},
 		"refused, then done":       {[]observe.Called{created, refused, scaled}, "", []string{"was created", `Later, at 12:00:02.000, kubectl (admin) scaled Deployment web: "why web --changed" shows the last change.`}, "failed"},

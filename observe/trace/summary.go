@@ -264,7 +264,10 @@ func (n *Node) asWhom() string {
 
 // outsideActor names who has made an outside write.
 func (n *Node) outsideActor() string {
-	if n.unrecorded {
+	switch {
+	case n.unrecorded && n.parent != nil:
+		return "the API server"
+	case n.unrecorded:
 		return "the API server or an unrecorded client"
 	}
 	return "a client"

@@ -9,22 +9,26 @@ import (
 )
 
 // userChanges returns the writes of users that have changed an object, other than its status, since it was last created or restored,
-// of nodes in the order of its versions. A write that a client makes because of an event is not a user's.
-func userChanges(nodes []*Node, about observe.Object) (changes []*Node) {
+// of nodes in the order of its versions, and the last such write by another one after them. A write that a client makes because of
+// an event is not a user's.
+func userChanges(nodes []*Node, about observe.Object) (changes []*Node, later *Node) {
 	for _, n := range nodes {
 		switch effect := n.writeEffect(about); {
 		case effect == Created, effect == Deleted, effect == Changed && n.Verb == observe.VerbRestore:
-			changes = nil
+			changes, later = nil, nil
 		case effect != Changed || n.Subresource == "status" || n.marks(&about):
 		case n.client && n.parent == nil && n.cause == 0 && n.unexplained == nil:
-			changes = append(changes, n)
+			changes, later = append(changes, n), nil
+		case n.Kind == Call:
+			later = n
 		}
 	}
-	return changes
+	return changes, later
 }
 
 // addUserChanges notes what users have changed since a creation, or before a write of the status, which explains little.
-func (c *Chain) addUserChanges(changes []*Node) {
+func (c *Chain) addUserChanges(changes []*Node, later *Node) {
+	c.laterChange = later
 	shown := c.Links[0]
 	isLast := len(changes) > 0 && slices.Contains(c.Links, changes[len(changes)-1])
 	if c.What == Created || c.What == Changed && shown.Subresource == "status" && !isLast {
@@ -45,7 +49,11 @@ func (c *Chain) writeUserChanges(p *painter) {
 	when := "at " + p.formatClock(last.Time) + ", "
 	switch {
 	case c.What == Changed:
-		text = "The last change by a user: " + when + text + "; what follows has changed only the status since"
+		text = "The last change by a user: " + when + text
+		if by := c.laterChange; by != nil {
+			text += "; after it, at " + p.formatClock(by.Time) + ", " + p.actor(by) + " " + p.outcome(by)
+		}
+		text += "; what follows has changed only the status since"
 	case n == 1:
 		text = "Later, " + when + text + c.hint(last)
 	default:

@@ -55,6 +55,7 @@ type Chain struct {
 	quoted        *observe.KubernetesEvent // which the client that deletes the object wrote about it just before
 	held          bool                     // the object is marked as deleted, and nothing has removed it
 	userChanges   []*Node                  // as addUserChanges has found
+	laterChange   *Node                    // the last one of more than the status after them, by another one
 	failedEffects []*failedEffect          // which Failing has in words
 	completeAfter uint64                   // as Options.CompleteAfter
 }
