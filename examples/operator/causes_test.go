@@ -1,6 +1,8 @@
 package main
 
 import (
+	"slices"
+
 	"github.com/ctrlplane/ctrlplane/observe"
 	"github.com/ctrlplane/ctrlplane/observe/trace"
 )
@@ -8,9 +10,19 @@ import (
 // testCauses shows how a test can ask why something happened. The operator reports its
 // queue (see main.go), so that all causes are certain.
 func testCauses(t *siteTest) {
+	// What the operator does before its first report has only likely causes.
+	awaitTrue(t.T, "report of the operator", t.isReported)
 	t.cp.WaitHealthy(t, t.createSite("why", "why.example"))
 	// A sync is reported a moment after it has ended.
 	awaitTrue(t.T, "story of the site", func() bool { return t.isExplained("why") })
+}
+
+func (t *siteTest) isReported() bool {
+	s, err := t.cp.Source().Snapshot(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return slices.ContainsFunc(s.Controllers, func(c observe.Controller) bool { return c.Name == "operator/site" && c.State == observe.StateRunning })
 }
 
 // isExplained reports whether it is certain that a Deployment was created because its Site was.

@@ -74,9 +74,9 @@ func TestStartFromPipes(t *testing.T) {
 	k.mustRunScript(`"$0" run --nodes 0 -- sh -c '"$0" kubectl create configmap saved && exec "$0" snapshot save "$1"' "$0" "$1"`, file)
 	const list = `kubectl get configmap saved given -o name`
 	for name, script := range map[string]string{
-		"run": `cat "$1" >"$2" & "$0" run --nodes 0 --from "$2" -f /dev/stdin --settle --healthy -- "$0" ` + list,
+		"run": `cat "$1" >"$2" & "$0" run --nodes 0 --from "$2" -f /dev/stdin --settle --timeout 10m --healthy -- "$0" ` + list,
 		"up": `cat "$1" >"$2" & "$0" up --nodes 0 --detach --ephemeral --from "$2" -f - >/dev/null && "$0" ` + list + `
-rc=$?; "$0" down >/dev/null; exit $rc`,
+rc=$?; "$0" down --all >/dev/null && exit $rc`,
 	} {
 		t.Run(name, func(t *testing.T) {
 			k := newSnapshotFixture(t)

@@ -212,11 +212,11 @@ func TestKubectlPods(t *testing.T) {
 		}
 		kubectl(t, "exec", "probed", "--", "touch", "/tmp/ready")
 		await(t, "probed", "ready", isReady)
-		expect(t, "deleted", "delete pod probed --timeout=60s")
+		expect(t, "deleted", "delete pod probed --timeout=5m")
 	})
 	t.Run("exec and cp", func(t *testing.T) {
-		expect(t, "condition met", "wait pod/scripted pod/server --for=condition=Ready --timeout=60s") // as users do
-		awaitOutput(t, "scripted\n", "logs scripted")                                                  // what it prints is not why it is ready
+		expect(t, "condition met", "wait pod/scripted pod/server --for=condition=Ready --timeout=5m") // as users do
+		awaitOutput(t, "scripted\n", "logs scripted")                                                 // what it prints is not why it is ready
 		if _, stderr, code := program.Run(t, program.Command(t, "--data-dir", dir, "kubectl", "exec", "server", "--", "sh", "-c", "exit 4")); code != 4 {
 			t.Errorf("exit code %d: %s", code, stderr)
 		}
@@ -270,6 +270,6 @@ func TestKubectlPods(t *testing.T) {
 	t.Run("a Job", func(t *testing.T) {
 		kubectl(t, "create", "job", "fails", "--image=busybox", "--", "sh", "-c", "echo tried; exit 1")
 		kubectl(t, "patch", "job", "fails", "-p", `{"spec":{"backoffLimit":0}}`)
-		expect(t, "condition met", "wait job/fails --for=condition=Failed --timeout=60s")
+		expect(t, "condition met", "wait job/fails --for=condition=Failed --timeout=5m")
 	})
 }

@@ -26,7 +26,7 @@ import (
 // reported: see TestRunSettlesWithoutNodes.
 func TestRunHealthy(t *testing.T) {
 	t.Parallel()
-	cmd := newRunCommand(t, "--settle", "--healthy", "--report", "out", "-f", "shop.yaml", "--max-failed-syncs", "100", "--max-conflicts", "job=0",
+	cmd := newRunCommand(t, "--settle", longTimeout, "--healthy", "--report", "out", "-f", "shop.yaml", "--max-failed-syncs", "100", "--max-conflicts", "job=0",
 		"--", "sh", "-c", "echo done; echo oh >&2")
 	testutil.WriteFile(t, filepath.Join(cmd.Dir, "shop.yaml"), shopManifest)
 	cmd.Env = withoutCIEnv(cmd.Env)

@@ -50,7 +50,7 @@ metadata: {name: kept, namespace: full, finalizers: [a.b/c]}
 // control plane itself do not count.
 func TestRunHealthyClusterScoped(t *testing.T) {
 	t.Parallel()
-	cmd := newRunCommand(t, "--settle", "--healthy", "--report", "out", "--nodes=1", "--", "sh", "-c", holdScript, program.Path())
+	cmd := newRunCommand(t, "--settle", longTimeout, "--healthy", "--report", "out", "--nodes=1", "--", "sh", "-c", holdScript, program.Path())
 	testutil.WriteFiles(t, cmd.Dir, map[string]string{"crd.yaml": clusterPolicyDefinition, "held.yaml": heldManifest})
 	summary := filepath.Join(t.TempDir(), "summary.md")
 	cmd.Env = append(withoutCIEnv(cmd.Env), "GITHUB_ACTIONS=true", "GITHUB_STEP_SUMMARY="+summary)
@@ -77,7 +77,7 @@ func TestRunHealthyClusterScoped(t *testing.T) {
 // TestRunHealthyWithoutObjects has a command that deletes what it has created, as test tools do.
 func TestRunHealthyWithoutObjects(t *testing.T) {
 	t.Parallel()
-	cmd := newRunCommand(t, minimal("--settle", "--healthy", "--no-hot-loop", "--max-conflicts", "100", "--",
+	cmd := newRunCommand(t, minimal("--settle", longTimeout, "--healthy", "--no-hot-loop", "--max-conflicts", "100", "--",
 		"sh", "-c", `"$0" kubectl create ns shop && "$0" kubectl create configmap settings -n shop && "$0" kubectl delete ns shop`, program.Path())...)
 	_, stderr, code := program.Run(t, cmd)
 	if code != 0 {

@@ -64,7 +64,7 @@ func TestRunSaysWhatWasDeletedWhileNotHealthy(t *testing.T) {
 	t.Parallel()
 	const phrase = "eleted while not healthy"
 	for _, script := range []string{deleteAll + "exit 1", deleteAll} {
-		cmd := newRunCommand(t, "--report", "out", "--settle", "--nodes=1", "--", "sh", "-c", script, program.Path())
+		cmd := newRunCommand(t, "--report", "out", "--settle", longTimeout, "--nodes=1", "--", "sh", "-c", script, program.Path())
 		testutil.WriteFiles(t, cmd.Dir, map[string]string{"pods.yaml": deletedManifest, "app.yaml": appManifest()})
 		summary := filepath.Join(t.TempDir(), "summary.md")
 		cmd.Env = append(withoutCIEnv(cmd.Env), "GITHUB_ACTIONS=true", "GITHUB_STEP_SUMMARY="+summary)

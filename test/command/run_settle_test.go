@@ -16,7 +16,7 @@ import (
 // TestRunSettlesWithoutNodes has a Pod that upstream's scheduler tries again and again.
 func TestRunSettlesWithoutNodes(t *testing.T) {
 	t.Parallel()
-	cmd := newRunCommand(t, "--nodes=0", "--settle", "--report", "out", "-f", "pod.yaml", "--", "true")
+	cmd := newRunCommand(t, "--nodes=0", "--settle", longTimeout, "--report", "out", "-f", "pod.yaml", "--", "true")
 	cmd.Env = withoutCIEnv(cmd.Env)
 	const pod = "{apiVersion: v1, kind: Pod, metadata: {name: alone}, spec: {containers: [{name: c, image: c}]}}"
 	testutil.WriteFile(t, filepath.Join(cmd.Dir, "pod.yaml"), pod)

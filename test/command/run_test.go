@@ -40,6 +40,10 @@ type runProcess struct {
 	dataDir string // of its control plane; readClient sets it
 }
 
+// longTimeout is for runs that settle: by default they may take a minute for that, which a busy machine may need. One
+// that never settles says why before the deadline of the tests.
+const longTimeout = "--timeout=10m"
+
 // newRunCommand returns a "ctrlplane run" without a terminal, even if the test has one.
 func newRunCommand(t *testing.T, args ...string) *exec.Cmd {
 	t.Helper()
@@ -409,7 +413,7 @@ func TestRunSettle(t *testing.T) {
 		return []string{"--data-dir", dir, "--", "sh", "-c", `exec "$0" --data-dir "${KUBECONFIG%/*}" kubectl ` + args, program.Path()}
 	}
 	create := kubectl("create deployment web --image=registry.invalid/web --replicas=3")
-	if _, stderr, code := program.Run(t, newRunCommand(t, append([]string{"--settle"}, create...)...)); code != 0 {
+	if _, stderr, code := program.Run(t, newRunCommand(t, append([]string{"--settle", longTimeout}, create...)...)); code != 0 {
 		t.Fatalf("exit code %d: %s", code, stderr)
 	}
 	get := kubectl("get deployment web -o 'jsonpath={.status.readyReplicas}'")

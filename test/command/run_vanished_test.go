@@ -36,7 +36,7 @@ const absentOwner = `metadata: {ownerReferences: [{apiVersion: apps/v1, kind: Re
 // deleted does not count, one that a controller has deleted is not healthy.
 func TestRunHealthyVanished(t *testing.T) {
 	t.Parallel()
-	cmd := newRunCommand(t, "--settle", "--healthy", "--report", "out", "-f", "gc.yaml", "--",
+	cmd := newRunCommand(t, "--settle", longTimeout, "--healthy", "--report", "out", "-f", "gc.yaml", "--",
 		"sh", "-c", `"$0" kubectl delete configmap deleted && "$0" kubectl wait pod/orphan --for=delete --timeout=-1s &&
 			"$0" kubectl wait pod/running --for=condition=Ready --timeout=-1s && "$0" kubectl patch pod running --patch-file owner.yaml && "$0" kubectl wait pod/running --for=delete --timeout=-1s`, program.Path())
 	testutil.WriteFiles(t, cmd.Dir, map[string]string{"gc.yaml": vanishingManifest, "owner.yaml": absentOwner})

@@ -31,7 +31,7 @@ podgroups=$(%[1]s kubectl api-versions | grep -c '^scheduling.k8s.io/' || true)
 echo "1.$version scheduling=$podgroups $(%[1]s status | tr "\n" " ")"
 [ $version != 36 ] || exit 3
 `, ctrlplane)
-	cmd := newRunCommand(t, "--kubernetes", "v1.34,1.35,1.36,1.37", "--jobs", "2", "--settle", "--report", reports, "--", "sh", "-c", script)
+	cmd := newRunCommand(t, "--kubernetes", "v1.34,1.35,1.36,1.37", "--jobs", "2", "--settle", longTimeout, "--report", reports, "--", "sh", "-c", script)
 	stdout, stderr, code := program.Run(t, cmd)
 	if code != 3 {
 		t.Errorf("exit code %d, want 3, that of the run that failed: %s", code, stderr)

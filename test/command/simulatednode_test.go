@@ -13,7 +13,7 @@ import (
 // simulatedNodeScript creates the Nodes and the Pod, and prints where the Pod runs.
 const simulatedNodeScript = `
 		"$0" kubectl apply -f "$1" >&2 &&
-		"$0" kubectl wait --for=condition=Ready node/simulated pod/pod --timeout=60s >&2 &&
+		"$0" kubectl wait --for=condition=Ready node/simulated pod/pod --timeout=5m >&2 &&
 		"$0" kubectl get pod pod -o 'jsonpath={.spec.nodeName}' &&
 		"$0" kubectl get node real -o 'jsonpath={.status.conditions[?(@.type=="Ready")].status}'`
 

@@ -1,12 +1,15 @@
 package e2e_test
 
 import (
+	"slices"
 	"testing"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/ctrlplane/ctrlplane/observe"
 )
 
 func TestDeploymentScale(t *testing.T) {
@@ -90,13 +93,24 @@ func TestDeploymentAdoption(t *testing.T) {
 	awaitRollout(t, ns, 3)
 	before := podUIDs(awaitPods(t, ns, "app=web", 3))
 	rs := awaitReplicaSet(t, ns, "registry.invalid/app:1", 3)
+	src := newRemoteClient(t)
+	start, err := src.Snapshot(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
 
 	deleteObject(t, deployments(ns), "web", metav1.DeleteOptions{PropagationPolicy: new(metav1.DeletePropagationOrphan)})
 	awaitGone(t, "deployment", getByName(deployments(ns), "web"))
 	sets := controlPlane.client.AppsV1().ReplicaSets(ns)
-	if orphan := getObject(t, sets, rs.Name); len(orphan.OwnerReferences) != 0 {
+	orphan := getObject(t, sets, rs.Name)
+	if len(orphan.OwnerReferences) != 0 {
 		t.Fatalf("the deployment is gone and its ReplicaSet has owners %v", orphan.OwnerReferences)
 	}
+	// While the deployment controller has the old owner in its cache, it creates another ReplicaSet.
+	q := observe.Query{After: start.Journal.Last, Controller: "deployment-controller", Object: &observe.Object{Group: "apps", Resource: "replicasets", Namespace: ns, Name: rs.Name}}
+	await(t, "delivery of the orphan", fetchRecords[*observe.Delivered](src, q), func(l []*observe.Delivered) bool {
+		return slices.ContainsFunc(l, func(d *observe.Delivered) bool { return d.ResourceVersion == orphan.ResourceVersion })
+	})
 
 	adopter := createObject(t, deployments(ns), newDeployment("registry.invalid/app:1"))
 	if adopter.UID == old.UID {

@@ -52,8 +52,10 @@ func renewLease(t *testing.T, name string) (stop func()) {
 	return stop
 }
 
-// startFakeNode acts as a kubelet that joins. The nodes of each test are in a zone of
-// their own: how fast the failed nodes of a zone are handled depends on the others.
+// testZone returns the zone of a test's nodes: how fast the failed nodes of a zone are handled depends on the others.
+func testZone(t *testing.T) string { return t.Name()[:min(len(t.Name()), 63)] }
+
+// startFakeNode acts as a kubelet that joins.
 func startFakeNode(t *testing.T, labels map[string]string) fakeNode {
 	t.Helper()
 	name := uniqueName("node")
@@ -61,7 +63,7 @@ func startFakeNode(t *testing.T, labels map[string]string) fakeNode {
 	if labels == nil {
 		labels = map[string]string{}
 	}
-	labels[corev1.LabelTopologyZone] = t.Name()[:min(len(t.Name()), 63)]
+	labels[corev1.LabelTopologyZone] = testZone(t)
 	leases := controlPlane.client.CoordinationV1().Leases(corev1.NamespaceNodeLease)
 	createShared(t, leases, &coordinationv1.Lease{
 		ObjectMeta: metav1.ObjectMeta{Name: name},

@@ -244,9 +244,14 @@ func TestRecordsQueryErrors(t *testing.T) {
 // Each write is recorded with the call that made it, also if its client has gone before the answer.
 func TestObserveWritesOfClientsThatHaveGone(t *testing.T) {
 	t.Parallel()
-	ns, src := createNamespace(t), newRemoteClient(t)
+	src := newRemoteClient(t)
+	start, err := src.Snapshot(t.Context()) // before the ConfigMap that each namespace has
+	if err != nil {
+		t.Fatal(err)
+	}
+	ns := createNamespace(t)
 	configMaps := controlPlane.client.CoreV1().ConfigMaps(ns)
-	calls := fetchRecords[*observe.Called](src, observe.Query{Notable: true})
+	calls := fetchRecords[*observe.Called](src, observe.Query{After: start.Journal.Last, Notable: true})
 	wroteIn := func(c *observe.Called) bool {
 		return slices.ContainsFunc(c.Wrote, func(w observe.Written) bool { return w.Resource == "configmaps" && w.Namespace == ns })
 	}

@@ -59,7 +59,7 @@ func createOwnNode(t *testing.T, pool string) string {
 		ObjectMeta: metav1.ObjectMeta{
 			Name:        name,
 			Annotations: map[string]string{"kwok.x-k8s.io/node": "fake"},
-			Labels:      map[string]string{"pool": pool, corev1.LabelHostname: name},
+			Labels:      map[string]string{"pool": pool, corev1.LabelHostname: name, corev1.LabelTopologyZone: testZone(t)},
 		},
 		Spec: corev1.NodeSpec{Taints: []corev1.Taint{{Key: "pool", Value: pool, Effect: corev1.TaintEffectNoSchedule}}},
 	}, name)

@@ -71,11 +71,13 @@ func openClassIn(b *browser, change func(*web.Options)) *classPage {
 	return p
 }
 
-// await waits until an expression is true. If it stays false for long, the test ends with
-// what the page shows.
+// await waits until an expression is true. One that throws is not: an element may not exist yet. If it
+// stays false for long, the test ends with what the page shows.
 func (p *classPage) await(js string) {
 	p.t.Helper()
-	condition := `new Promise((done) => { const end = performance.now() + 60000; const look = () => (` + js + `) ? done("") : performance.now() > end ? done("the page shows: " + document.body.innerText) : setTimeout(look, 20); look(); })`
+	condition := `new Promise((done) => { const end = performance.now() + 60000; const look = () => { let is, thrown = "";
+		try { is = (` + js + `); } catch (e) { thrown = e + "; "; }
+		if (is) done(""); else if (performance.now() > end) done(thrown + "the page shows: " + document.body.innerText); else setTimeout(look, 20); }; look(); })`
 	shown, err := chromedp.Run(p, chromedp.Evaluate[string](condition, chromedp.EvalAwaitPromise))
 	if err != nil || shown != "" {
 		p.t.Fatalf("awaiting %s: %v: %s", js, err, shown)
