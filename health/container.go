@@ -79,15 +79,15 @@ func containerProblem(c *corev1.ContainerStatus) (problem, bool) {
 			trouble = observe.WaitsForRestart
 		}
 		if last != nil {
-			return problem{clarity: clarityCrashed, text: fmt.Sprintf("%s; %s, %s", text, exitText(last), restartsText(c)), trouble: trouble}, true
+			return problem{clarity: clarityCrashed, text: fmt.Sprintf("%s; %s, %s", text, exitText(last), restartsText(c)), end: last, trouble: trouble}, true
 		}
 		return problem{clarity: clarityStuck, text: text, trouble: trouble}, true
 	}
 	if t := c.State.Terminated; t != nil && t.ExitCode != 0 {
-		return problem{clarity: clarityCrashed, text: exitText(t)}, true
+		return problem{clarity: clarityCrashed, text: exitText(t), end: t}, true
 	}
 	if last != nil && !c.Ready {
-		return problem{clarity: clarityCrashed, text: fmt.Sprintf("is not ready; %s, %s", exitText(last), restartsText(c))}, true
+		return problem{clarity: clarityCrashed, text: fmt.Sprintf("is not ready; %s, %s", exitText(last), restartsText(c)), end: last}, true
 	}
 	if w := c.State.Waiting; w != nil && w.Reason == "ContainerCreating" {
 		return problem{clarity: clarityStarting, text: "is being created", vague: true}, true

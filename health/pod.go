@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -96,7 +97,8 @@ type problem struct {
 	text    string
 	vague   bool // its events may have details
 	log     *ContainerLog
-	trouble observe.What // as TroubleOf counts it
+	end     *corev1.ContainerStateTerminated // of a container that has ended
+	trouble observe.What                     // as TroubleOf counts it
 }
 
 func podProblem(u *unstructured.Unstructured) problem {
@@ -108,11 +110,11 @@ func podProblem(u *unstructured.Unstructured) problem {
 }
 
 func findPodProblem(pod *corev1.Pod) problem {
+	if pod.Status.Phase == corev1.PodFailed {
+		return failureOf(pod)
+	}
 	if t, ok := containersProblem(pod); ok {
 		return t
-	}
-	if pod.Status.Phase == corev1.PodFailed {
-		return problem{clarity: clarityCrashed, text: cmp.Or(joinReason(pod.Status.Reason, pod.Status.Message), "failed")}
 	}
 	for _, c := range pod.Status.Conditions {
 		if c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse {
@@ -126,6 +128,19 @@ func findPodProblem(pod *corev1.Pod) problem {
 		return problem{clarity: clarityUnassigned, text: "not assigned to a node by a scheduler", vague: true}
 	}
 	return nodeProblem(pod)
+}
+
+// failureOf returns why a Pod has failed: the reason of the kubelet that ended it, if one did, and then its containers, whose
+// exit codes are those of the kubelet's signals.
+func failureOf(pod *corev1.Pod) problem {
+	reason := joinReason(pod.Status.Reason, pod.Status.Message)
+	t, _ := containersProblem(pod)
+	isUnknown := t.end != nil && t.end.Reason == lostReason
+	if t.clarity < clarityStuck || isUnknown && reason != "" {
+		return problem{clarity: clarityCrashed, text: cmp.Or(reason, "failed")}
+	}
+	t.clarity, t.text = clarityCrashed, joinTexts(strings.TrimSuffix(reason, "."), t.text)
+	return t
 }
 
 // nodeProblem returns the problem of a Pod that is assigned to a node.
