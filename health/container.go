@@ -36,7 +36,7 @@ func containersProblem(pod *corev1.Pod) (problem, bool) {
 
 // nameContainer completes the problem of one of a Pod's containers.
 func nameContainer(t problem, pod *corev1.Pod, c *corev1.ContainerStatus) problem {
-	t.text = fmt.Sprintf("container %s %s", c.Name, t.text)
+	t.container, t.text = c.Name, fmt.Sprintf("container %s %s", c.Name, t.text)
 	if t.clarity == clarityCrashed {
 		t.log = &ContainerLog{Previous: c.State.Terminated == nil}
 		if len(pod.Spec.InitContainers)+len(pod.Spec.Containers) > 1 {
@@ -73,15 +73,14 @@ func containerProblem(c *corev1.ContainerStatus) (problem, bool) {
 		last = nil
 	}
 	if w := c.State.Waiting; w != nil && !slices.Contains([]string{"", "ContainerCreating", "PodInitializing"}, w.Reason) {
-		text := "is waiting: " + joinReason(w.Reason, w.Message)
-		trouble := observe.CannotStart
+		t := problem{clarity: clarityStuck, text: "is waiting: " + joinReason(w.Reason, w.Message), trouble: observe.CannotStart}
 		if w.Reason == "CrashLoopBackOff" {
-			trouble = observe.WaitsForRestart
+			t.end, t.trouble = last, observe.WaitsForRestart
 		}
 		if last != nil {
-			return problem{clarity: clarityCrashed, text: fmt.Sprintf("%s; %s, %s", text, exitText(last), restartsText(c)), end: last, trouble: trouble}, true
+			t.clarity, t.text = clarityCrashed, fmt.Sprintf("%s; %s, %s", t.text, exitText(last), restartsText(c))
 		}
-		return problem{clarity: clarityStuck, text: text, trouble: trouble}, true
+		return t, true
 	}
 	if t := c.State.Terminated; t != nil && t.ExitCode != 0 {
 		return problem{clarity: clarityCrashed, text: exitText(t), end: t}, true

@@ -74,6 +74,9 @@ func (s *reasonSearch) withDetails(u *unstructured.Unstructured, t problem) stri
 			return t.text + "; " + claim
 		}
 	}
+	if t.end != nil {
+		return s.addKill(t, u)
+	}
 	if t.vague {
 		return s.addLastWarning(t.text, u)
 	}
@@ -93,12 +96,13 @@ const (
 
 // problem is a problem that a Pod itself reports.
 type problem struct {
-	clarity clarity
-	text    string
-	vague   bool // its events may have details
-	log     *ContainerLog
-	end     *corev1.ContainerStateTerminated // of a container that has ended
-	trouble observe.What                     // as TroubleOf counts it
+	clarity   clarity
+	text      string
+	vague     bool // its events may have details
+	log       *ContainerLog
+	container string                           // that has the problem; empty if none has
+	end       *corev1.ContainerStateTerminated // how it has ended; nil if that is not the problem
+	trouble   observe.What                     // as TroubleOf counts it
 }
 
 func podProblem(u *unstructured.Unstructured) problem {
