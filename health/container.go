@@ -20,8 +20,8 @@ func containersProblem(pod *corev1.Pod) (problem, bool) {
 			}
 		}
 	}
-	if c, ok := nextInitContainer(pod); ok && c.State.Waiting != nil && c.State.Waiting.Reason == "PodInitializing" {
-		return problem{clarity: clarityStarting, text: fmt.Sprintf("container %s is being created", c.Name), vague: true}, true
+	if t, ok := initProblem(pod); ok {
+		return t, true
 	}
 	if pod.Status.Phase != corev1.PodRunning {
 		return problem{}, false
@@ -46,16 +46,31 @@ func nameContainer(t problem, pod *corev1.Pod, c *corev1.ContainerStatus) proble
 	return t
 }
 
-// nextInitContainer returns the first init container that the containers after it wait for.
-func nextInitContainer(pod *corev1.Pod) (corev1.ContainerStatus, bool) {
-	for _, c := range pod.Status.InitContainerStatuses {
-		completed := c.State.Terminated != nil && c.State.Terminated.ExitCode == 0
-		isUp := c.State.Running != nil && ptr.Deref(c.Started, false) && isSidecar(pod, c.Name)
-		if !completed && !isUp {
-			return c, true
-		}
+// initProblem returns the problem of a Pod whose containers wait for an init container.
+func initProblem(pod *corev1.Pod) (problem, bool) {
+	list := pod.Status.InitContainerStatuses
+	i := slices.IndexFunc(list, func(c corev1.ContainerStatus) bool { return isAwaited(pod, &c) })
+	if i < 0 {
+		return problem{}, false
 	}
-	return corev1.ContainerStatus{}, false
+	switch c := &list[i]; {
+	case c.State.Waiting != nil && c.State.Waiting.Reason == "PodInitializing":
+		return problem{clarity: clarityStarting, text: fmt.Sprintf("container %s is being created", c.Name), vague: true}, true
+	case c.State.Running != nil:
+		text := fmt.Sprintf("init container %s (%d of %d) is running", c.Name, i+1, len(list))
+		if isSidecar(pod, c.Name) {
+			text += " but not started"
+		}
+		return problem{clarity: clarityUnready, text: text, vague: true, log: &ContainerLog{Container: c.Name}}, true
+	}
+	return problem{}, false
+}
+
+// isAwaited reports whether the containers after an init container wait for it.
+func isAwaited(pod *corev1.Pod, c *corev1.ContainerStatus) bool {
+	completed := c.State.Terminated != nil && c.State.Terminated.ExitCode == 0
+	isUp := c.State.Running != nil && ptr.Deref(c.Started, false) && isSidecar(pod, c.Name)
+	return !completed && !isUp
 }
 
 func isSidecar(pod *corev1.Pod, name string) bool {

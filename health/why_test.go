@@ -142,7 +142,14 @@ status: {phase: Failed, containerStatuses: [{name: main, state: {terminated: {ex
 		"\n---\n" + warning("p", "FailedMount", "the latest", "2026-01-02T00:00:00Z"),
 		"container i is being created; last warning: FailedMount: the latest"},
 	{"init container that runs", initContainers(`{name: i, started: true, state: {running: {}}}, {name: j, state: {waiting: {reason: PodInitializing}}}`),
-		"not ready"},
+		"init container i (1 of 2) is running"},
+	{"last init container that runs", initContainers(`{name: i, state: {terminated: {exitCode: 0}}}, {name: j, started: true, state: {running: {}}}`),
+		"init container j (2 of 2) is running"},
+	{"sidecar whose startup probe fails", initContainers(`{name: s, started: false, state: {running: {}}}, {name: i, state: {waiting: {reason: PodInitializing}}}`) +
+		"\n---\n" + warning("p", "Unhealthy", "Startup probe failed: 503", "2026-01-02T00:00:00Z"),
+		"init container s (1 of 2) is running but not started; last warning: Unhealthy: Startup probe failed: 503"},
+	{"init container between two runs", initContainers(`{name: i, state: {terminated: {exitCode: 0}}}, {name: j, state: {terminated: {exitCode: 1}}}`),
+		"container j exited with code 1"},
 	{"readiness probe", containers(`phase: Running`, `{name: app, ready: false, state: {running: {}}}`) +
 		"\n---\n" + warning("p", "Unhealthy", "Readiness probe failed: 503", "2026-01-02T00:00:00Z"),
 		"container app is running but not ready; last warning: Unhealthy: Readiness probe failed: 503"},
@@ -345,11 +352,12 @@ status: {phase: Running, containerStatuses: [{name: app, ` + status + `}]}`
 		log     ContainerLog
 		failing string
 	}{
-		"waits":      {newSet + "\n---\n" + pod("{name: app}", "state: {waiting: {reason: CrashLoopBackOff}}, "+crashed), ContainerLog{"shop", "web-2-a", "", true}, ""},
-		"runs again": {newSet + "\n---\n" + pod("{name: app}, {name: b}", "state: {running: {}}, "+crashed), ContainerLog{"shop", "web-2-a", "app", true}, ""},
-		"has ended":  {newSet + "\n---\n" + pod("{name: app}", "state: {terminated: {exitCode: 3}}"), ContainerLog{"shop", "web-2-a", "", false}, ""},
-		"no image":   {newSet + "\n---\n" + pod("{name: app}", "state: {waiting: {reason: ImagePullBackOff}}"), ContainerLog{}, ""},
-		"no Pod":     {set + "}\nstatus: {conditions: [{type: ReplicaFailure, status: \"True\", message: quota}]}", ContainerLog{}, "web-2"},
+		"waits":       {newSet + "\n---\n" + pod("{name: app}", "state: {waiting: {reason: CrashLoopBackOff}}, "+crashed), ContainerLog{"shop", "web-2-a", "", true}, ""},
+		"runs again":  {newSet + "\n---\n" + pod("{name: app}, {name: b}", "state: {running: {}}, "+crashed), ContainerLog{"shop", "web-2-a", "app", true}, ""},
+		"has ended":   {newSet + "\n---\n" + pod("{name: app}", "state: {terminated: {exitCode: 3}}"), ContainerLog{"shop", "web-2-a", "", false}, ""},
+		"initializes": {newSet + "\n---\n" + strings.ReplaceAll(pod("{name: app}", "started: true, state: {running: {}}"), "containerStatuses", "initContainerStatuses"), ContainerLog{"shop", "web-2-a", "app", false}, ""},
+		"no image":    {newSet + "\n---\n" + pod("{name: app}", "state: {waiting: {reason: ImagePullBackOff}}"), ContainerLog{}, ""},
+		"no Pod":      {set + "}\nstatus: {conditions: [{type: ReplicaFailure, status: \"True\", message: quota}]}", ContainerLog{}, "web-2"},
 	} {
 		u := parseObject(t, deployment)
 		state := State{Ref: RefOf(u), Status: InProgress}
