@@ -61,7 +61,7 @@ func (s *reasonSearch) explainPod(u *unstructured.Unstructured) string {
 	return s.withDetails(u, podProblem(u))
 }
 
-// withDetails adds information from other objects to a vague problem of a Pod.
+// withDetails adds information from other objects to the problem of a Pod.
 func (s *reasonSearch) withDetails(u *unstructured.Unstructured, t problem) string {
 	if u.GetDeletionTimestamp() != nil {
 		return s.explainDeletion(u)
@@ -69,15 +69,20 @@ func (s *reasonSearch) withDetails(u *unstructured.Unstructured, t problem) stri
 	if s.log = t.log; s.log != nil {
 		s.log.Namespace, s.log.Pod = u.GetNamespace(), u.GetName()
 	}
+	return joinTexts(s.detailProblem(u, t), s.explainRevision(u))
+}
+
+// detailProblem adds to a problem of a Pod what its claims or events say.
+func (s *reasonSearch) detailProblem(u *unstructured.Unstructured, t problem) string {
 	if t.clarity == clarityUnassigned {
 		if claim := s.explainClaims(u); claim != "" {
 			return t.text + "; " + claim
 		}
 	}
-	if t.end != nil {
+	switch {
+	case t.end != nil:
 		return s.addKill(t, u)
-	}
-	if t.vague {
+	case t.vague:
 		return s.addLastWarning(t.text, u)
 	}
 	return t.text
