@@ -143,6 +143,8 @@ var (
 	serviceKind    = schema.GroupKind{Kind: "Service"}
 	namespaceKind  = schema.GroupKind{Kind: "Namespace"}
 	podKind        = schema.GroupKind{Kind: "Pod"}
+	claimKind      = schema.GroupKind{Kind: "PersistentVolumeClaim"}
+	volumeKind     = schema.GroupKind{Kind: "PersistentVolume"}
 	jobKind        = schema.GroupKind{Group: "batch", Kind: "Job"}
 	deploymentKind = schema.GroupKind{Group: "apps", Kind: "Deployment"}
 	apiServiceKind = schema.GroupKind{Group: "apiregistration.k8s.io", Kind: "APIService"}

@@ -166,6 +166,10 @@ func (s *reasonSearch) explainDeletion(u *unstructured.Unstructured) string {
 		}
 	case of == crdKind:
 		return text + s.explainInstances(u)
+	case of == claimKind:
+		return text + s.explainClaimUse(u)
+	case of == volumeKind:
+		return text + explainVolumeUse(u)
 	case of == podKind && len(finalizers) == 0:
 		return text + "; the kubelet of its node has not stopped it"
 	}

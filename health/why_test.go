@@ -219,6 +219,26 @@ status:
   conditions:
   - {type: NamespaceFinalizersRemaining, status: "True", message: "Some content in the namespace has finalizers remaining: example.com/hold in 1 resource instances"}`,
 		"being deleted; waiting for finalizer example.com/own; Some content in the namespace has finalizers remaining: example.com/hold in 1 resource instances"},
+	{"claim that Pods use", deletedClaim + "\n---\n" + claimUser("b", "nodeName: n1, volumes: [{name: e}, {name: v, persistentVolumeClaim: {claimName: c}}]") +
+		"\n---\n" + claimUser("a", "nodeName: n1, volumes: [{name: v, persistentVolumeClaim: {claimName: c}}]") +
+		"\n---\n" + claimUser("unassigned", "volumes: [{name: v, persistentVolumeClaim: {claimName: c}}]") +
+		"\n---\n" + claimUser("another", "nodeName: n1, volumes: [{name: v, persistentVolumeClaim: {claimName: d}}]"),
+		"being deleted; waiting for finalizer kubernetes.io/pvc-protection: Pod shop/a uses it (and 1 other Pod)"},
+	{"claim of an ephemeral volume", strings.Replace(deletedClaim, "name: c,", "name: a-v,", 1) + "\n---\n" + claimUser("a", "nodeName: n1, volumes: [{name: v, ephemeral: {}}]"),
+		"being deleted; waiting for finalizer kubernetes.io/pvc-protection: Pod shop/a uses it"},
+	{"claim that a Pod uses that is being deleted", deletedClaim + "\n---\n" +
+		strings.Replace(claimUser("a", "nodeName: n1, volumes: [{name: v, persistentVolumeClaim: {claimName: c}}]"), "name: a}", `name: a, deletionTimestamp: "2026-01-01T00:00:00Z"}`, 1),
+		"being deleted; waiting for finalizer kubernetes.io/pvc-protection: Pod shop/a is being deleted; the kubelet of its node has not stopped it"},
+	{"claim that is not used any more", deletedClaim + "\n---\n" + claimUser("unassigned", "volumes: [{name: v, persistentVolumeClaim: {claimName: c}}]"),
+		"being deleted; waiting for finalizer kubernetes.io/pvc-protection"},
+	{"claim that another controller holds", strings.Replace(deletedClaim, "kubernetes.io/pvc-protection", "a/b", 1) + "\n---\n" + claimUser("a", "nodeName: n1, volumes: [{name: v, persistentVolumeClaim: {claimName: c}}]"),
+		"being deleted; waiting for finalizer a/b"},
+	{"volume that is bound", `{apiVersion: v1, kind: PersistentVolume, metadata: {name: v, deletionTimestamp: "2026-01-01T00:00:00Z", finalizers: [kubernetes.io/pv-protection]},
+  spec: {claimRef: {namespace: shop, name: c}}, status: {phase: Bound}}`,
+		"being deleted; waiting for finalizer kubernetes.io/pv-protection: PersistentVolumeClaim shop/c is bound to it"},
+	{"volume that was released", `{apiVersion: v1, kind: PersistentVolume, metadata: {name: v, deletionTimestamp: "2026-01-01T00:00:00Z", finalizers: [example.com/wait]},
+  spec: {claimRef: {namespace: shop, name: c}}, status: {phase: Released}}`,
+		"being deleted; waiting for finalizer example.com/wait"},
 	{"Pod that is not stopped", `{apiVersion: v1, kind: Pod, metadata: {namespace: shop, name: p, deletionTimestamp: "2026-01-01T00:00:00Z"}, spec: {nodeName: n1}}`,
 		"being deleted; the kubelet of its node has not stopped it"},
 	{"CustomResourceDefinition", crd(`{type: NamesAccepted, status: "False", reason: ListKindConflict, message: '"WidgetList" is already in use'}`),
@@ -236,6 +256,12 @@ status:
 		"being deleted; waiting for finalizer customresourcecleanup.apiextensions.k8s.io"},
 	{"APIService", `{apiVersion: apiregistration.k8s.io/v1, kind: APIService, metadata: {name: a}, status: {conditions: [{type: Available, status: "False", reason: ServiceNotFound, message: no service}]}}`,
 		"not available: ServiceNotFound: no service"},
+}
+
+const deletedClaim = `{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {namespace: shop, name: c, deletionTimestamp: "2026-01-01T00:00:00Z", finalizers: [kubernetes.io/pvc-protection]}}`
+
+func claimUser(name, spec string) string {
+	return "{apiVersion: v1, kind: Pod, metadata: {namespace: shop, name: " + name + "}, spec: {" + spec + "}, status: {phase: Running}}"
 }
 
 // containers is a Pod with one container in a state.
