@@ -134,7 +134,11 @@ func findPodProblem(pod *corev1.Pod) problem {
 		}
 	}
 	if pod.Spec.NodeName == "" {
-		return problem{clarity: clarityUnassigned, text: "not assigned to a node by a scheduler", vague: true}
+		text := "not assigned to a node by a scheduler"
+		if name := pod.Spec.SchedulerName; name != "" && name != corev1.DefaultSchedulerName {
+			text = fmt.Sprintf("not assigned to a node by scheduler %s (spec.schedulerName)", name)
+		}
+		return problem{clarity: clarityUnassigned, text: text, vague: true}
 	}
 	return nodeProblem(pod)
 }
