@@ -2,9 +2,13 @@ package health
 
 import (
 	"fmt"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/ctrlplane/ctrlplane/internal/words"
 )
 
 // explainClaims says which PersistentVolumeClaim prevents the scheduling of a Pod.
@@ -14,13 +18,8 @@ func (s *reasonSearch) explainClaims(u *unstructured.Unstructured) string {
 		return ""
 	}
 	for _, v := range pod.Spec.Volumes {
-		name := ""
-		switch {
-		case v.PersistentVolumeClaim != nil:
-			name = v.PersistentVolumeClaim.ClaimName
-		case v.Ephemeral != nil:
-			name = pod.Name + "-" + v.Name
-		default:
+		name := claimName(&pod, &v)
+		if name == "" {
 			continue
 		}
 		claim := s.get(coreResource("persistentvolumeclaims"), pod.Namespace, name)
@@ -35,6 +34,57 @@ func (s *reasonSearch) explainClaims(u *unstructured.Unstructured) string {
 		}
 	}
 	return ""
+}
+
+// claimName returns the PersistentVolumeClaim of a volume; "" if it has none.
+func claimName(pod *corev1.Pod, v *corev1.Volume) string {
+	switch {
+	case v.PersistentVolumeClaim != nil:
+		return v.PersistentVolumeClaim.ClaimName
+	case v.Ephemeral != nil:
+		return pod.Name + "-" + v.Name
+	}
+	return ""
+}
+
+// The finalizers of claims that Pods use, and of volumes that are bound.
+const (
+	claimProtection  = "kubernetes.io/pvc-protection"
+	volumeProtection = "kubernetes.io/pv-protection"
+)
+
+// explainClaimUse names one of the Pods that keep a PersistentVolumeClaim that is being deleted; "" if none is known.
+func (s *reasonSearch) explainClaimUse(u *unstructured.Unstructured) string {
+	if !slices.Contains(u.GetFinalizers(), claimProtection) {
+		return ""
+	}
+	users := slices.DeleteFunc(s.list(coreResource("pods"), u.GetNamespace(), metav1.ListOptions{}), func(p unstructured.Unstructured) bool {
+		var pod corev1.Pod
+		if convertObject(&p, &pod) != nil || pod.Spec.NodeName == "" { // a kubelet does not start it after that
+			return true
+		}
+		return !slices.ContainsFunc(pod.Spec.Volumes, func(v corev1.Volume) bool { return claimName(&pod, &v) == u.GetName() })
+	})
+	if len(users) == 0 {
+		return ""
+	}
+	text := fmt.Sprintf(": %s uses it", RefOf(&users[0]))
+	if users[0].GetDeletionTimestamp() != nil {
+		text = fmt.Sprintf(": %s is %s", RefOf(&users[0]), s.explainDeletion(&users[0]))
+	}
+	if others := len(users) - 1; others > 0 {
+		text += fmt.Sprintf(" (and %s)", words.Count(others, "other Pod"))
+	}
+	return text
+}
+
+// explainVolumeUse names the claim that keeps a PersistentVolume that is being deleted; "" if none does.
+func explainVolumeUse(u *unstructured.Unstructured) string {
+	var v corev1.PersistentVolume
+	if !slices.Contains(u.GetFinalizers(), volumeProtection) || convertObject(u, &v) != nil || v.Status.Phase != corev1.VolumeBound || v.Spec.ClaimRef == nil {
+		return ""
+	}
+	return fmt.Sprintf(": PersistentVolumeClaim %s/%s is bound to it", v.Spec.ClaimRef.Namespace, v.Spec.ClaimRef.Name)
 }
 
 // provisioned is the reason of the event that says that a claim has a volume now.

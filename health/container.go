@@ -20,8 +20,8 @@ func containersProblem(pod *corev1.Pod) (problem, bool) {
 			}
 		}
 	}
-	if c, ok := nextInitContainer(pod); ok && c.State.Waiting != nil && c.State.Waiting.Reason == "PodInitializing" {
-		return problem{clarity: clarityStarting, text: fmt.Sprintf("container %s is being created", c.Name), vague: true}, true
+	if t, ok := initProblem(pod); ok {
+		return t, true
 	}
 	if pod.Status.Phase != corev1.PodRunning {
 		return problem{}, false
@@ -36,7 +36,7 @@ func containersProblem(pod *corev1.Pod) (problem, bool) {
 
 // nameContainer completes the problem of one of a Pod's containers.
 func nameContainer(t problem, pod *corev1.Pod, c *corev1.ContainerStatus) problem {
-	t.text = fmt.Sprintf("container %s %s", c.Name, t.text)
+	t.container, t.text = c.Name, fmt.Sprintf("container %s %s", c.Name, t.text)
 	if t.clarity == clarityCrashed {
 		t.log = &ContainerLog{Previous: c.State.Terminated == nil}
 		if len(pod.Spec.InitContainers)+len(pod.Spec.Containers) > 1 {
@@ -46,16 +46,31 @@ func nameContainer(t problem, pod *corev1.Pod, c *corev1.ContainerStatus) proble
 	return t
 }
 
-// nextInitContainer returns the first init container that the containers after it wait for.
-func nextInitContainer(pod *corev1.Pod) (corev1.ContainerStatus, bool) {
-	for _, c := range pod.Status.InitContainerStatuses {
-		completed := c.State.Terminated != nil && c.State.Terminated.ExitCode == 0
-		isUp := c.State.Running != nil && ptr.Deref(c.Started, false) && isSidecar(pod, c.Name)
-		if !completed && !isUp {
-			return c, true
-		}
+// initProblem returns the problem of a Pod whose containers wait for an init container.
+func initProblem(pod *corev1.Pod) (problem, bool) {
+	list := pod.Status.InitContainerStatuses
+	i := slices.IndexFunc(list, func(c corev1.ContainerStatus) bool { return isAwaited(pod, &c) })
+	if i < 0 {
+		return problem{}, false
 	}
-	return corev1.ContainerStatus{}, false
+	switch c := &list[i]; {
+	case c.State.Waiting != nil && c.State.Waiting.Reason == "PodInitializing":
+		return problem{clarity: clarityStarting, text: fmt.Sprintf("container %s is being created", c.Name), vague: true}, true
+	case c.State.Running != nil:
+		text := fmt.Sprintf("init container %s (%d of %d) is running", c.Name, i+1, len(list))
+		if isSidecar(pod, c.Name) {
+			text += " but not started"
+		}
+		return problem{clarity: clarityUnready, text: text, vague: true, log: &ContainerLog{Container: c.Name}}, true
+	}
+	return problem{}, false
+}
+
+// isAwaited reports whether the containers after an init container wait for it.
+func isAwaited(pod *corev1.Pod, c *corev1.ContainerStatus) bool {
+	completed := c.State.Terminated != nil && c.State.Terminated.ExitCode == 0
+	isUp := c.State.Running != nil && ptr.Deref(c.Started, false) && isSidecar(pod, c.Name)
+	return !completed && !isUp
 }
 
 func isSidecar(pod *corev1.Pod, name string) bool {
@@ -73,21 +88,20 @@ func containerProblem(c *corev1.ContainerStatus) (problem, bool) {
 		last = nil
 	}
 	if w := c.State.Waiting; w != nil && !slices.Contains([]string{"", "ContainerCreating", "PodInitializing"}, w.Reason) {
-		text := "is waiting: " + joinReason(w.Reason, w.Message)
-		trouble := observe.CannotStart
+		t := problem{clarity: clarityStuck, text: "is waiting: " + joinReason(w.Reason, w.Message), trouble: observe.CannotStart}
 		if w.Reason == "CrashLoopBackOff" {
-			trouble = observe.WaitsForRestart
+			t.end, t.trouble = last, observe.WaitsForRestart
 		}
 		if last != nil {
-			return problem{clarity: clarityCrashed, text: fmt.Sprintf("%s; %s, %s", text, exitText(last), restartsText(c)), trouble: trouble}, true
+			t.clarity, t.text = clarityCrashed, fmt.Sprintf("%s; %s, %s", t.text, exitText(last), restartsText(c))
 		}
-		return problem{clarity: clarityStuck, text: text, trouble: trouble}, true
+		return t, true
 	}
 	if t := c.State.Terminated; t != nil && t.ExitCode != 0 {
-		return problem{clarity: clarityCrashed, text: exitText(t)}, true
+		return problem{clarity: clarityCrashed, text: exitText(t), end: t}, true
 	}
 	if last != nil && !c.Ready {
-		return problem{clarity: clarityCrashed, text: fmt.Sprintf("is not ready; %s, %s", exitText(last), restartsText(c))}, true
+		return problem{clarity: clarityCrashed, text: fmt.Sprintf("is not ready; %s, %s", exitText(last), restartsText(c)), end: last}, true
 	}
 	if w := c.State.Waiting; w != nil && w.Reason == "ContainerCreating" {
 		return problem{clarity: clarityStarting, text: "is being created", vague: true}, true

@@ -57,26 +57,34 @@ func conditionTime(u *unstructured.Unstructured, text string) (since time.Time) 
 
 // latestEvent returns the latest wanted event about an object.
 func (s *reasonSearch) latestEvent(u *unstructured.Unstructured, wanted func(*corev1.Event) bool) *corev1.Event {
+	return newestEvent(s.eventsAbout(u), wanted)
+}
+
+func newestEvent(events []*corev1.Event, wanted func(*corev1.Event) bool) (newest *corev1.Event) {
+	for _, e := range events {
+		if wanted(e) && (newest == nil || eventTime(e).After(eventTime(newest))) {
+			newest = e
+		}
+	}
+	return newest
+}
+
+// eventsAbout lists the events about an object.
+func (s *reasonSearch) eventsAbout(u *unstructured.Unstructured) (events []*corev1.Event) {
 	namespace := u.GetNamespace()
 	if namespace == "" {
 		namespace = metav1.NamespaceDefault // for objects without a namespace
 	}
 	o := metav1.ListOptions{FieldSelector: fields.OneTermEqualSelector("involvedObject.uid", string(u.GetUID())).String()}
-	var newest *corev1.Event
 	for _, item := range s.listRelated(coreResource("events"), u, namespace, involvedUID, o) {
-		var e corev1.Event
-		if err := convertObject(&item, &e); err != nil {
+		e := &corev1.Event{}
+		if err := convertObject(&item, e); err != nil {
 			s.recordError(err)
 			continue
 		}
-		if !wanted(&e) {
-			continue
-		}
-		if newest == nil || eventTime(&e).After(eventTime(newest)) {
-			newest = &e
-		}
+		events = append(events, e)
 	}
-	return newest
+	return events
 }
 
 func isWarning(e *corev1.Event) bool { return e.Type == corev1.EventTypeWarning }

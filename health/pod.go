@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -60,7 +61,7 @@ func (s *reasonSearch) explainPod(u *unstructured.Unstructured) string {
 	return s.withDetails(u, podProblem(u))
 }
 
-// withDetails adds information from other objects to a vague problem of a Pod.
+// withDetails adds information from other objects to the problem of a Pod.
 func (s *reasonSearch) withDetails(u *unstructured.Unstructured, t problem) string {
 	if u.GetDeletionTimestamp() != nil {
 		return s.explainDeletion(u)
@@ -68,12 +69,20 @@ func (s *reasonSearch) withDetails(u *unstructured.Unstructured, t problem) stri
 	if s.log = t.log; s.log != nil {
 		s.log.Namespace, s.log.Pod = u.GetNamespace(), u.GetName()
 	}
+	return joinTexts(s.detailProblem(u, t), s.explainRevision(u))
+}
+
+// detailProblem adds to a problem of a Pod what its claims or events say.
+func (s *reasonSearch) detailProblem(u *unstructured.Unstructured, t problem) string {
 	if t.clarity == clarityUnassigned {
 		if claim := s.explainClaims(u); claim != "" {
 			return t.text + "; " + claim
 		}
 	}
-	if t.vague {
+	switch {
+	case t.end != nil:
+		return s.addKill(t, u)
+	case t.vague:
 		return s.addLastWarning(t.text, u)
 	}
 	return t.text
@@ -92,11 +101,13 @@ const (
 
 // problem is a problem that a Pod itself reports.
 type problem struct {
-	clarity clarity
-	text    string
-	vague   bool // its events may have details
-	log     *ContainerLog
-	trouble observe.What // as TroubleOf counts it
+	clarity   clarity
+	text      string
+	vague     bool // its events may have details
+	log       *ContainerLog
+	container string                           // that has the problem; empty if none has
+	end       *corev1.ContainerStateTerminated // how it has ended; nil if that is not the problem
+	trouble   observe.What                     // as TroubleOf counts it
 }
 
 func podProblem(u *unstructured.Unstructured) problem {
@@ -108,11 +119,11 @@ func podProblem(u *unstructured.Unstructured) problem {
 }
 
 func findPodProblem(pod *corev1.Pod) problem {
+	if pod.Status.Phase == corev1.PodFailed {
+		return failureOf(pod)
+	}
 	if t, ok := containersProblem(pod); ok {
 		return t
-	}
-	if pod.Status.Phase == corev1.PodFailed {
-		return problem{clarity: clarityCrashed, text: cmp.Or(joinReason(pod.Status.Reason, pod.Status.Message), "failed")}
 	}
 	for _, c := range pod.Status.Conditions {
 		if c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse {
@@ -123,9 +134,26 @@ func findPodProblem(pod *corev1.Pod) problem {
 		}
 	}
 	if pod.Spec.NodeName == "" {
-		return problem{clarity: clarityUnassigned, text: "not assigned to a node by a scheduler", vague: true}
+		text := "not assigned to a node by a scheduler"
+		if name := pod.Spec.SchedulerName; name != "" && name != corev1.DefaultSchedulerName {
+			text = fmt.Sprintf("not assigned to a node by scheduler %s (spec.schedulerName)", name)
+		}
+		return problem{clarity: clarityUnassigned, text: text, vague: true}
 	}
 	return nodeProblem(pod)
+}
+
+// failureOf returns why a Pod has failed: the reason of the kubelet that ended it, if one did, and then its containers, whose
+// exit codes are those of the kubelet's signals.
+func failureOf(pod *corev1.Pod) problem {
+	reason := joinReason(pod.Status.Reason, pod.Status.Message)
+	t, _ := containersProblem(pod)
+	isUnknown := t.end != nil && t.end.Reason == lostReason
+	if t.clarity < clarityStuck || isUnknown && reason != "" {
+		return problem{clarity: clarityCrashed, text: cmp.Or(reason, "failed")}
+	}
+	t.clarity, t.text = clarityCrashed, joinTexts(strings.TrimSuffix(reason, "."), t.text)
+	return t
 }
 
 // nodeProblem returns the problem of a Pod that is assigned to a node.

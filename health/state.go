@@ -52,8 +52,9 @@ type State struct {
 	Unserved string
 	// Suspended is the field that suspends the object, such as spec.suspend; empty if none does. Only Examine sets it.
 	Suspended string
-	// Log is the log that may say why a container has ended, if that is the reason; else nil. Failing is the
-	// ReplicaSet whose controller cannot create Pods, if that is the reason; else zero. Both are set with the reason only.
+	// Log is the log that may say why a container has ended, or what an init container waits for, if that is the reason; else
+	// nil. Failing is the ReplicaSet whose controller cannot create Pods, if that is the reason; else zero. Both are set
+	// with the reason only.
 	Log     *ContainerLog
 	Failing Ref
 }
@@ -142,6 +143,8 @@ var (
 	serviceKind    = schema.GroupKind{Kind: "Service"}
 	namespaceKind  = schema.GroupKind{Kind: "Namespace"}
 	podKind        = schema.GroupKind{Kind: "Pod"}
+	claimKind      = schema.GroupKind{Kind: "PersistentVolumeClaim"}
+	volumeKind     = schema.GroupKind{Kind: "PersistentVolume"}
 	jobKind        = schema.GroupKind{Group: "batch", Kind: "Job"}
 	deploymentKind = schema.GroupKind{Group: "apps", Kind: "Deployment"}
 	apiServiceKind = schema.GroupKind{Group: "apiregistration.k8s.io", Kind: "APIService"}

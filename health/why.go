@@ -114,7 +114,7 @@ func (s *reasonSearch) explainItself(u *unstructured.Unstructured) string {
 	if reason := s.explainKind(u); reason != "" {
 		return reason
 	}
-	text := s.addLastWarning(StateOf(u).Message, u)
+	text := s.addLastWarning(joinTexts(StateOf(u).Message, explainSpec(u)), u)
 	if isCustomKind(u.GroupVersionKind().GroupKind()) {
 		text = s.addOwned(text, u)
 	}
@@ -129,8 +129,10 @@ func (s *reasonSearch) explainKind(u *unstructured.Unstructured) string {
 		return s.explainDeployment(u)
 	case "ReplicaSet.apps", "ReplicationController":
 		return s.explainReplicaSet(u)
-	case "StatefulSet.apps", "DaemonSet.apps":
+	case "StatefulSet.apps":
 		return s.explainPods(u)
+	case "DaemonSet.apps":
+		return s.explainDaemonSet(u)
 	case "Job.batch":
 		return s.explainJob(u)
 	case "Pod":
@@ -166,6 +168,10 @@ func (s *reasonSearch) explainDeletion(u *unstructured.Unstructured) string {
 		}
 	case of == crdKind:
 		return text + s.explainInstances(u)
+	case of == claimKind:
+		return text + s.explainClaimUse(u)
+	case of == volumeKind:
+		return text + explainVolumeUse(u)
 	case of == podKind && len(finalizers) == 0:
 		return text + "; the kubelet of its node has not stopped it"
 	}

@@ -102,6 +102,23 @@ status: {phase: Failed, containerStatuses: [{name: main, state: {terminated: {ex
 		`{apiVersion: batch/v1, kind: Job, metadata: {namespace: shop, name: j}, status: {conditions: [{type: Suspended, status: "True"}]}}`,
 		"suspended: spec.suspend is true"},
 	{"Pod that was evicted", failedPod, "Evicted: The node was low on memory."},
+	{"Pod that has exceeded its deadline", containers(`phase: Failed, reason: DeadlineExceeded, message: Pod was active on the node longer than the specified deadline`,
+		`{name: app, state: {terminated: {exitCode: 143, reason: Error}}}`),
+		"DeadlineExceeded: Pod was active on the node longer than the specified deadline; container app exited with code 143 (Error)"},
+	{"Pod that was evicted while its container ran", containers(`phase: Failed, reason: Evicted, message: The node was low on memory.`,
+		`{name: app, state: {terminated: {exitCode: 137, reason: Error}}}`),
+		"Evicted: The node was low on memory; container app exited with code 137 (Error)"},
+	{"Pod that was ended while its image was missing", containers(`phase: Failed, reason: DeadlineExceeded, message: too late`,
+		`{name: app, state: {waiting: {reason: ImagePullBackOff, message: Back-off pulling image x}}}`),
+		"DeadlineExceeded: too late; container app is waiting: ImagePullBackOff: Back-off pulling image x"},
+	{"Pod that was ended before it started", containers(`phase: Failed, reason: NodeShutdown, message: Pod was rejected as the node is shutting down`,
+		`{name: app, state: {waiting: {reason: ContainerCreating}}}`),
+		"NodeShutdown: Pod was rejected as the node is shutting down"},
+	{"Pod that was ended before its container started", containers(`phase: Failed, reason: DeadlineExceeded, message: too late`,
+		`{name: app, state: {terminated: {exitCode: 137, reason: ContainerStatusUnknown, message: The container could not be located}}}`),
+		"DeadlineExceeded: too late"},
+	{"Pod that has failed without a reason", containers(`phase: Failed`, `{name: app, state: {terminated: {exitCode: 2, reason: Error}}}`),
+		"container app exited with code 2 (Error)"},
 	{"Pod that is gated",
 		`{apiVersion: v1, kind: Pod, metadata: {name: p}, status: {phase: Pending, conditions: [{type: PodScheduled, status: "False", reason: SchedulingGated, message: Scheduling is blocked}]}}`,
 		"SchedulingGated: Scheduling is blocked"},
@@ -125,7 +142,14 @@ status: {phase: Failed, containerStatuses: [{name: main, state: {terminated: {ex
 		"\n---\n" + warning("p", "FailedMount", "the latest", "2026-01-02T00:00:00Z"),
 		"container i is being created; last warning: FailedMount: the latest"},
 	{"init container that runs", initContainers(`{name: i, started: true, state: {running: {}}}, {name: j, state: {waiting: {reason: PodInitializing}}}`),
-		"not ready"},
+		"init container i (1 of 2) is running"},
+	{"last init container that runs", initContainers(`{name: i, state: {terminated: {exitCode: 0}}}, {name: j, started: true, state: {running: {}}}`),
+		"init container j (2 of 2) is running"},
+	{"sidecar whose startup probe fails", initContainers(`{name: s, started: false, state: {running: {}}}, {name: i, state: {waiting: {reason: PodInitializing}}}`) +
+		"\n---\n" + warning("p", "Unhealthy", "Startup probe failed: 503", "2026-01-02T00:00:00Z"),
+		"init container s (1 of 2) is running but not started; last warning: Unhealthy: Startup probe failed: 503"},
+	{"init container between two runs", initContainers(`{name: i, state: {terminated: {exitCode: 0}}}, {name: j, state: {terminated: {exitCode: 1}}}`),
+		"container j exited with code 1"},
 	{"readiness probe", containers(`phase: Running`, `{name: app, ready: false, state: {running: {}}}`) +
 		"\n---\n" + warning("p", "Unhealthy", "Readiness probe failed: 503", "2026-01-02T00:00:00Z"),
 		"container app is running but not ready; last warning: Unhealthy: Readiness probe failed: 503"},
@@ -195,6 +219,26 @@ status:
   conditions:
   - {type: NamespaceFinalizersRemaining, status: "True", message: "Some content in the namespace has finalizers remaining: example.com/hold in 1 resource instances"}`,
 		"being deleted; waiting for finalizer example.com/own; Some content in the namespace has finalizers remaining: example.com/hold in 1 resource instances"},
+	{"claim that Pods use", deletedClaim + "\n---\n" + claimUser("b", "nodeName: n1, volumes: [{name: e}, {name: v, persistentVolumeClaim: {claimName: c}}]") +
+		"\n---\n" + claimUser("a", "nodeName: n1, volumes: [{name: v, persistentVolumeClaim: {claimName: c}}]") +
+		"\n---\n" + claimUser("unassigned", "volumes: [{name: v, persistentVolumeClaim: {claimName: c}}]") +
+		"\n---\n" + claimUser("another", "nodeName: n1, volumes: [{name: v, persistentVolumeClaim: {claimName: d}}]"),
+		"being deleted; waiting for finalizer kubernetes.io/pvc-protection: Pod shop/a uses it (and 1 other Pod)"},
+	{"claim of an ephemeral volume", strings.Replace(deletedClaim, "name: c,", "name: a-v,", 1) + "\n---\n" + claimUser("a", "nodeName: n1, volumes: [{name: v, ephemeral: {}}]"),
+		"being deleted; waiting for finalizer kubernetes.io/pvc-protection: Pod shop/a uses it"},
+	{"claim that a Pod uses that is being deleted", deletedClaim + "\n---\n" +
+		strings.Replace(claimUser("a", "nodeName: n1, volumes: [{name: v, persistentVolumeClaim: {claimName: c}}]"), "name: a}", `name: a, deletionTimestamp: "2026-01-01T00:00:00Z"}`, 1),
+		"being deleted; waiting for finalizer kubernetes.io/pvc-protection: Pod shop/a is being deleted; the kubelet of its node has not stopped it"},
+	{"claim that is not used any more", deletedClaim + "\n---\n" + claimUser("unassigned", "volumes: [{name: v, persistentVolumeClaim: {claimName: c}}]"),
+		"being deleted; waiting for finalizer kubernetes.io/pvc-protection"},
+	{"claim that another controller holds", strings.Replace(deletedClaim, "kubernetes.io/pvc-protection", "a/b", 1) + "\n---\n" + claimUser("a", "nodeName: n1, volumes: [{name: v, persistentVolumeClaim: {claimName: c}}]"),
+		"being deleted; waiting for finalizer a/b"},
+	{"volume that is bound", `{apiVersion: v1, kind: PersistentVolume, metadata: {name: v, deletionTimestamp: "2026-01-01T00:00:00Z", finalizers: [kubernetes.io/pv-protection]},
+  spec: {claimRef: {namespace: shop, name: c}}, status: {phase: Bound}}`,
+		"being deleted; waiting for finalizer kubernetes.io/pv-protection: PersistentVolumeClaim shop/c is bound to it"},
+	{"volume that was released", `{apiVersion: v1, kind: PersistentVolume, metadata: {name: v, deletionTimestamp: "2026-01-01T00:00:00Z", finalizers: [example.com/wait]},
+  spec: {claimRef: {namespace: shop, name: c}}, status: {phase: Released}}`,
+		"being deleted; waiting for finalizer example.com/wait"},
 	{"Pod that is not stopped", `{apiVersion: v1, kind: Pod, metadata: {namespace: shop, name: p, deletionTimestamp: "2026-01-01T00:00:00Z"}, spec: {nodeName: n1}}`,
 		"being deleted; the kubelet of its node has not stopped it"},
 	{"CustomResourceDefinition", crd(`{type: NamesAccepted, status: "False", reason: ListKindConflict, message: '"WidgetList" is already in use'}`),
@@ -212,6 +256,12 @@ status:
 		"being deleted; waiting for finalizer customresourcecleanup.apiextensions.k8s.io"},
 	{"APIService", `{apiVersion: apiregistration.k8s.io/v1, kind: APIService, metadata: {name: a}, status: {conditions: [{type: Available, status: "False", reason: ServiceNotFound, message: no service}]}}`,
 		"not available: ServiceNotFound: no service"},
+}
+
+const deletedClaim = `{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {namespace: shop, name: c, deletionTimestamp: "2026-01-01T00:00:00Z", finalizers: [kubernetes.io/pvc-protection]}}`
+
+func claimUser(name, spec string) string {
+	return "{apiVersion: v1, kind: Pod, metadata: {namespace: shop, name: " + name + "}, spec: {" + spec + "}, status: {phase: Running}}"
 }
 
 // containers is a Pod with one container in a state.
@@ -328,11 +378,12 @@ status: {phase: Running, containerStatuses: [{name: app, ` + status + `}]}`
 		log     ContainerLog
 		failing string
 	}{
-		"waits":      {newSet + "\n---\n" + pod("{name: app}", "state: {waiting: {reason: CrashLoopBackOff}}, "+crashed), ContainerLog{"shop", "web-2-a", "", true}, ""},
-		"runs again": {newSet + "\n---\n" + pod("{name: app}, {name: b}", "state: {running: {}}, "+crashed), ContainerLog{"shop", "web-2-a", "app", true}, ""},
-		"has ended":  {newSet + "\n---\n" + pod("{name: app}", "state: {terminated: {exitCode: 3}}"), ContainerLog{"shop", "web-2-a", "", false}, ""},
-		"no image":   {newSet + "\n---\n" + pod("{name: app}", "state: {waiting: {reason: ImagePullBackOff}}"), ContainerLog{}, ""},
-		"no Pod":     {set + "}\nstatus: {conditions: [{type: ReplicaFailure, status: \"True\", message: quota}]}", ContainerLog{}, "web-2"},
+		"waits":       {newSet + "\n---\n" + pod("{name: app}", "state: {waiting: {reason: CrashLoopBackOff}}, "+crashed), ContainerLog{"shop", "web-2-a", "", true}, ""},
+		"runs again":  {newSet + "\n---\n" + pod("{name: app}, {name: b}", "state: {running: {}}, "+crashed), ContainerLog{"shop", "web-2-a", "app", true}, ""},
+		"has ended":   {newSet + "\n---\n" + pod("{name: app}", "state: {terminated: {exitCode: 3}}"), ContainerLog{"shop", "web-2-a", "", false}, ""},
+		"initializes": {newSet + "\n---\n" + strings.ReplaceAll(pod("{name: app}", "started: true, state: {running: {}}"), "containerStatuses", "initContainerStatuses"), ContainerLog{"shop", "web-2-a", "app", false}, ""},
+		"no image":    {newSet + "\n---\n" + pod("{name: app}", "state: {waiting: {reason: ImagePullBackOff}}"), ContainerLog{}, ""},
+		"no Pod":      {set + "}\nstatus: {conditions: [{type: ReplicaFailure, status: \"True\", message: quota}]}", ContainerLog{}, "web-2"},
 	} {
 		u := parseObject(t, deployment)
 		state := State{Ref: RefOf(u), Status: InProgress}

@@ -62,6 +62,15 @@ func (s *reasonSearch) explainReplicaSet(u *unstructured.Unstructured) string {
 	return s.explainPods(u)
 }
 
+// explainDaemonSet explains why Pods are not healthy, and that the template may have been changed since, for new Pods only.
+func (s *reasonSearch) explainDaemonSet(u *unstructured.Unstructured) string {
+	reason := s.explainPods(u)
+	if reason == "" {
+		return ""
+	}
+	return joinTexts(reason, explainOnDelete(u))
+}
+
 // explainJob explains a Job that failed, is suspended, or waits for its Pods.
 func (s *reasonSearch) explainJob(u *unstructured.Unstructured) string {
 	if c, _ := findCondition(u, string(batchv1.JobSuspended)); c.Status == metav1.ConditionTrue {
