@@ -40,12 +40,15 @@
 //     queues feed each other, as the queue reports. Exact. Likely if it is not sure.
 //   - ByDelay: an event's handler added the key with a delay. Exact as for ByRetry, if
 //     the key is that of the event's object. If the delay is not known: the controller
-//     received an event of the object. Likely. The node controllers mark, taint and evict by
+//     received an event of the object. Likely. So it is if a goroutine of the handler added the key more than a second
+//     later, as when a simulated container has ended. The node controllers mark, taint and evict by
 //     timers of their own, outside of any sync: the last event of the node for which they do so. Likely.
 //   - ByMerge: a timer, or the controller's own write, has queued the key, and meanwhile
 //     the controller received an event of the key's object or of one that is named after
 //     it. Or the key was added from a queue without a name, right after such an event. Of a Deployment's Pods, only the
 //     deletion of the last one counts, if the sync writes a ReplicaSet: the strategy Recreate waits for that. Likely.
+//     Or the controller's own write has queued the key, and another one had changed the key's object before the sync
+//     created or deleted what belongs to it. Likely.
 //   - ByReplaced: other news has queued the key of a ReplicaSet or ReplicationController, and the sync has created a Pod
 //     while another one was deleted and not replaced so far. Likely.
 //   - ByWatch: a client outside of the process, or another one of its program over the same connection, had received the

@@ -63,6 +63,7 @@ func newGraph(records []observe.Record, about observe.Object, o Options) *graph 
 	}
 	g.linkMerged()
 	g.linkReplacements()
+	g.linkSpecChanges()
 	g.linkLooseCalls()
 	g.linkNodeTimers()
 	g.linkInstances(writes)

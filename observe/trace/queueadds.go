@@ -57,10 +57,17 @@ func (a *addIndex) linkByQueue(s *Node) {
 	}
 }
 
+// maxGoroutine is how long after the handler of an event a goroutine that it has started adds a key because of the event alone. A
+// later add, as of a simulated kubelet whose container has ended, has another reason, too.
+const maxGoroutine = time.Second
+
 // setAdder sets the cause of a sync to the event or the sync that added its key.
 func (n *Node) setAdder(by *Node, c Certainty) {
 	rule := ByAdd
-	if by.Kind == Sync {
+	switch {
+	case by.Kind == Event && n.addedAt().Sub(by.End()) > maxGoroutine:
+		c, rule = Likely, ByDelay
+	case by.Kind == Sync:
 		rule = BySync
 		if by.Queue == n.Queue && n.hasSameKey(by) {
 			rule = ByRetry
