@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"slices"
+	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -20,6 +21,20 @@ func listFailedNodes(ctx context.Context, nodes control.Nodes) []control.Node {
 		return nil
 	}
 	return slices.DeleteFunc(list, func(n control.Node) bool { return !n.Failed })
+}
+
+// addFailedNodes adds to the reasons of Nodes that are not healthy that a user has failed them, as far as that can be found out.
+func (t *target) addFailedNodes(ctx context.Context, nodes control.Nodes, list []control.UnhealthyObject) {
+	isNode := func(o control.UnhealthyObject) bool { return o.Object.Kind == "Node" && o.Object.Group == "" }
+	if !slices.ContainsFunc(list, isNode) {
+		return
+	}
+	failed := listFailedNodes(ctx, nodes)
+	for i := range list {
+		if why := ui.DescribeFailedNode(failed, list[i].Object.Name, t.commandLine); isNode(list[i]) && why != "" {
+			list[i].Reason = strings.TrimSuffix(list[i].Reason, ".") + "; " + why
+		}
+	}
 }
 
 // explainFailedNode says that a Node, or the node of a Pod, is one of those that were failed by a user; "" if it is
