@@ -5,11 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
-	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
-	"k8s.io/client-go/rest"
-
 	"github.com/ctrlplane/ctrlplane/control"
 	"github.com/ctrlplane/ctrlplane/ui"
 )
@@ -35,28 +30,4 @@ func (t *target) addFailedNodes(ctx context.Context, nodes control.Nodes, list [
 			list[i].Reason = strings.TrimSuffix(list[i].Reason, ".") + "; " + why
 		}
 	}
-}
-
-// explainFailedNode says that a Node, or the node of a Pod, is one of those that were failed by a user; "" if it is
-// not, or if that cannot be found out.
-func (t *target) explainFailedNode(ctx context.Context, cfg *rest.Config, failed []control.Node, kind schema.GroupKind, namespace, name string) string {
-	if len(failed) == 0 {
-		return ""
-	}
-	switch kind {
-	case schema.GroupKind{Kind: "Node"}:
-	case schema.GroupKind{Kind: "Pod"}:
-		core, err := corev1client.NewForConfig(cfg)
-		if err != nil {
-			return ""
-		}
-		pod, err := core.Pods(namespace).Get(ctx, name, metav1.GetOptions{})
-		if err != nil {
-			return ""
-		}
-		name = pod.Spec.NodeName
-	default:
-		return ""
-	}
-	return ui.DescribeFailedNode(failed, name, t.commandLine)
 }
