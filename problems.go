@@ -23,7 +23,7 @@ const (
 	maxProblemObjects = 3
 )
 
-// problemCounter counts the problems of Pods and Jobs in the caches of informers, which costs about a microsecond for each object:
+// problemCounter counts the problems of Pods, Jobs and Nodes in the caches of informers, which costs about a microsecond for each object:
 // it reads them only if they may have changed. It is not safe for concurrent use.
 type problemCounter struct {
 	informer func(runtime.Object) cache.SharedIndexInformer // nil if there is none
@@ -42,7 +42,9 @@ type countedKind struct {
 }
 
 func newProblemCounter(informer func(runtime.Object) cache.SharedIndexInformer) *problemCounter {
-	return &problemCounter{informer: informer, kinds: []countedKind{{name: "Pod", object: &corev1.Pod{}}, {name: "Job", object: &batchv1.Job{}}}}
+	return &problemCounter{informer: informer, kinds: []countedKind{
+		{name: "Pod", object: &corev1.Pod{}}, {name: "Job", object: &batchv1.Job{}}, {name: "Node", object: &corev1.Node{}},
+	}}
 }
 
 // count returns the problems at a time. It does not modify what it has returned before.

@@ -42,15 +42,25 @@ func unstartedPod(name string, since time.Time) *corev1.Pod {
 	}
 }
 
+func unreadyNode(name string, since time.Time) *corev1.Node {
+	return &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}, Status: corev1.NodeStatus{Conditions: []corev1.NodeCondition{{
+		Type: corev1.NodeReady, Status: corev1.ConditionUnknown, LastTransitionTime: metav1.NewTime(since),
+	}}}}
+}
+
 func TestProblemCounter(t *testing.T) {
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	pods := &fakeInformer{Store: cache.NewStore(cache.MetaNamespaceKeyFunc)}
 	jobs := &fakeInformer{Store: cache.NewStore(cache.MetaNamespaceKeyFunc)}
+	nodes := &fakeInformer{Store: cache.NewStore(cache.MetaNamespaceKeyFunc)}
 	c := newProblemCounter(func(o runtime.Object) cache.SharedIndexInformer {
-		if _, is := o.(*corev1.Pod); is {
+		switch o.(type) {
+		case *corev1.Pod:
 			return pods
+		case *batchv1.Job:
+			return jobs
 		}
-		return jobs
+		return nodes
 	})
 	expect := func(after time.Duration, want string) {
 		t.Helper()
@@ -72,8 +82,16 @@ func TestProblemCounter(t *testing.T) {
 	}
 	jobs.put(t, &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "j"},
 		Status: batchv1.JobStatus{Conditions: []batchv1.JobCondition{{Type: batchv1.JobFailed, Status: corev1.ConditionTrue}}}})
+	nodes.put(t, unreadyNode("node-1", now))
 	expect(time.Second, "1 Job failed j ")
-	expect(10*time.Second, "4 Pod cannotStart a b d 1 Job failed j ")
+	expect(7*time.Second, "4 Pod cannotStart a b d 1 Job failed j ")
+	expect(3*time.Second, "4 Pod cannotStart a b d 1 Job failed j 1 Node notReady node-1 ")
+	if err := nodes.Delete(unreadyNode("node-1", now)); err != nil {
+		t.Fatal(err)
+	}
+	nodes.version += "1"
+	expect(time.Second, "4 Pod cannotStart a b d 1 Job failed j ")
+	expect(time.Second, "4 Pod cannotStart a b d 1 Job failed j ")
 	before := pods.lists
 	expect(time.Hour, "4 Pod cannotStart a b d 1 Job failed j ")
 	if pods.lists != before {

@@ -7,7 +7,8 @@ import (
 )
 
 // UnhealthyObject is an object that waits for something that need not come by itself: a Namespace that is
-// being deleted, a Deployment whose rollout has exceeded its deadline, or an APIService that is not available.
+// being deleted, a Deployment whose rollout has exceeded its deadline, an APIService that is not available, or one of those that
+// the problems of a snapshot name.
 type UnhealthyObject struct {
 	Object observe.Object `json:"object"`
 	State  string         `json:"state"`          // Terminating, Failed or InProgress

@@ -66,6 +66,7 @@ func (s *reasonSearch) withDetails(u *unstructured.Unstructured, t problem) stri
 	if u.GetDeletionTimestamp() != nil {
 		return s.explainDeletion(u)
 	}
+	s.noteNode(u)
 	if s.log = t.log; s.log != nil {
 		s.log.Namespace, s.log.Pod = u.GetNamespace(), u.GetName()
 	}

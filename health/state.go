@@ -52,6 +52,9 @@ type State struct {
 	Unserved string
 	// Suspended is the field that suspends the object, such as spec.suspend; empty if none does. Only Examine sets it.
 	Suspended string
+	// Node is the node of the Pod that the reason names, or the object itself if it is a Node; empty if neither. It is set with
+	// the reason only.
+	Node string
 	// Log is the log that may say why a container has ended, or what an init container waits for, if that is the reason; else
 	// nil. Failing is the ReplicaSet whose controller cannot create Pods, if that is the reason; else zero. Both are set
 	// with the reason only.
@@ -142,6 +145,7 @@ func expandConditions(u *unstructured.Unstructured, message string) string {
 var (
 	serviceKind    = schema.GroupKind{Kind: "Service"}
 	namespaceKind  = schema.GroupKind{Kind: "Namespace"}
+	nodeKind       = schema.GroupKind{Kind: "Node"}
 	podKind        = schema.GroupKind{Kind: "Pod"}
 	claimKind      = schema.GroupKind{Kind: "PersistentVolumeClaim"}
 	volumeKind     = schema.GroupKind{Kind: "PersistentVolume"}

@@ -1,6 +1,7 @@
 package health
 
 import (
+	"slices"
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -14,8 +15,12 @@ import (
 // mounted is in no field of the Pod.
 const maxStart = 5 * time.Second
 
-// TroubleOf returns the problem that keeps a Pod or a Job from doing its work until something changes, by the rules of Examine;
-// "" if it has none. A Pod without one may have it at due if it does not change until then; zero = it will not.
+// maxUnready is how long a Node may be not Ready before it counts: its kubelet may be starting, and one whose machine was
+// terminated is deleted within 5 s, as often as cloud-node-lifecycle-controller looks.
+const maxUnready = 10 * time.Second
+
+// TroubleOf returns the problem that keeps a Pod, a Job or a Node from doing its work until something changes, by the rules of
+// Examine; "" if it has none. An object without one may have it at due if it does not change until then; zero = it will not.
 func TroubleOf(obj any, now time.Time) (of observe.What, due time.Time) {
 	switch o := obj.(type) {
 	case *corev1.Pod:
@@ -26,8 +31,26 @@ func TroubleOf(obj any, now time.Time) (of observe.What, due time.Time) {
 				return observe.HasFailed, time.Time{}
 			}
 		}
+	case *corev1.Node:
+		return nodeTrouble(o, now)
 	}
 	return "", time.Time{}
+}
+
+// nodeTrouble finds nothing in a Node whose kubelet, and the node controllers, have not reported yet whether it is ready.
+func nodeTrouble(node *corev1.Node, now time.Time) (of observe.What, due time.Time) {
+	i := slices.IndexFunc(node.Status.Conditions, func(c corev1.NodeCondition) bool { return c.Type == corev1.NodeReady })
+	if i < 0 || node.Status.Conditions[i].Status == corev1.ConditionTrue || node.DeletionTimestamp != nil {
+		return "", time.Time{}
+	}
+	since := node.Status.Conditions[i].LastTransitionTime
+	if since.Before(&node.CreationTimestamp) { // its creator has set the condition
+		since = node.CreationTimestamp
+	}
+	if due = since.Add(maxUnready); now.Before(due) {
+		return "", due
+	}
+	return observe.NotReady, time.Time{}
 }
 
 func podTrouble(pod *corev1.Pod, now time.Time) (of observe.What, due time.Time) {

@@ -9,7 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/runtime/schema"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 
 	"github.com/ctrlplane/ctrlplane/observe"
 )
@@ -35,6 +35,13 @@ func TestTroubleOf(t *testing.T) {
 	job := func(kind batchv1.JobConditionType) *batchv1.Job {
 		return &batchv1.Job{Status: batchv1.JobStatus{Conditions: []batchv1.JobCondition{{Type: kind, Status: corev1.ConditionTrue}}}}
 	}
+	node := func(ready corev1.ConditionStatus, created time.Duration) *corev1.Node {
+		return &corev1.Node{ObjectMeta: metav1.ObjectMeta{CreationTimestamp: metav1.NewTime(began.Add(created))}, Status: corev1.NodeStatus{
+			Conditions: []corev1.NodeCondition{{Type: corev1.NodeDiskPressure, Status: corev1.ConditionFalse}, {Type: corev1.NodeReady, Status: ready, LastTransitionTime: metav1.NewTime(began)}},
+		}}
+	}
+	removed := node(corev1.ConditionUnknown, -time.Hour)
+	removed.DeletionTimestamp = &metav1.Time{Time: began}
 	for name, test := range map[string]struct {
 		of    any
 		after time.Duration
@@ -55,7 +62,14 @@ func TestTroubleOf(t *testing.T) {
 		"one that is being deleted":           {of: deleted},
 		"a Job that has failed":               {of: job(batchv1.JobFailed), want: observe.HasFailed},
 		"a Job that is complete":              {of: job(batchv1.JobComplete)},
-		"another kind":                        {of: &corev1.Node{}},
+		"a Node that is ready":                {of: node(corev1.ConditionTrue, -time.Hour), after: time.Hour},
+		"one that has just failed":            {of: node(corev1.ConditionUnknown, -time.Hour), after: maxUnready - time.Second, due: true},
+		"one that has failed":                 {of: node(corev1.ConditionUnknown, -time.Hour), after: maxUnready, want: observe.NotReady},
+		"one whose kubelet says so":           {of: node(corev1.ConditionFalse, -time.Hour), after: maxUnready, want: observe.NotReady},
+		"a new Node with an old condition":    {of: node(corev1.ConditionFalse, time.Hour), after: time.Hour, due: true},
+		"one without a kubelet":               {of: &corev1.Node{ObjectMeta: metav1.ObjectMeta{CreationTimestamp: metav1.NewTime(began)}}, after: time.Hour},
+		"a Node that is being deleted":        {of: removed, after: time.Hour},
+		"another kind":                        {of: &corev1.Service{}},
 	} {
 		got, due := TroubleOf(test.of, began.Add(test.after))
 		if u := convertToUnstructured(t, test.of); got != "" && StateOf(u).Status == Current {
@@ -73,9 +87,11 @@ func convertToUnstructured(t *testing.T, obj any) *unstructured.Unstructured {
 		t.Fatal(err)
 	}
 	u := &unstructured.Unstructured{Object: content}
-	kind := map[bool]schema.GroupVersionKind{true: corev1.SchemeGroupVersion.WithKind("Pod"), false: batchv1.SchemeGroupVersion.WithKind("Job")}
-	_, isPod := obj.(*corev1.Pod)
-	u.SetGroupVersionKind(kind[isPod])
+	kinds, _, err := clientgoscheme.Scheme.ObjectKinds(obj.(runtime.Object))
+	if err != nil {
+		t.Fatal(err)
+	}
+	u.SetGroupVersionKind(kinds[0])
 	return u
 }
 

@@ -45,7 +45,7 @@ func (w *Waiter) explainState(ctx context.Context, e *trackedObject, gone bool, 
 	}
 	s := &reasonSearch{ctx: ctx, kinds: w.kinds, objects: w.objects, lists: lists}
 	u := Unhealthy{State: e.State, Reason: words.OneLine(s.findReason(e, gone))}
-	u.Log, u.Failing = s.log, s.failing
+	u.Log, u.Failing, u.Node = s.log, s.failing, s.node
 	switch {
 	case u.Reason == "":
 		u.Reason = e.Message
@@ -80,6 +80,17 @@ type reasonSearch struct {
 	err     error
 	log     *ContainerLog // as in State
 	failing Ref           // as in State
+	node    string        // as in State
+}
+
+// noteNode notes the node of a Pod, or a Node, that the reason is about.
+func (s *reasonSearch) noteNode(u *unstructured.Unstructured) {
+	switch u.GroupVersionKind().GroupKind() {
+	case podKind:
+		s.node, _, _ = unstructured.NestedString(u.Object, "spec", "nodeName")
+	case nodeKind:
+		s.node = u.GetName()
+	}
 }
 
 func (s *reasonSearch) recordError(err error) {
@@ -137,6 +148,8 @@ func (s *reasonSearch) explainKind(u *unstructured.Unstructured) string {
 		return s.explainJob(u)
 	case "Pod":
 		return s.explainPod(u)
+	case "Node":
+		s.noteNode(u)
 	case "PersistentVolumeClaim":
 		return s.explainClaim(u)
 	}
@@ -145,6 +158,7 @@ func (s *reasonSearch) explainKind(u *unstructured.Unstructured) string {
 
 // explainDeletion explains why an object that is being deleted still exists.
 func (s *reasonSearch) explainDeletion(u *unstructured.Unstructured) string {
+	s.noteNode(u)
 	text := "being deleted"
 	finalizers := u.GetFinalizers()
 	switch {

@@ -357,7 +357,7 @@ func TestWhyWithoutPermission(t *testing.T) {
 	}
 }
 
-// The reason of a Deployment names the log that may say more, or the ReplicaSet whose controller fails.
+// With the reason of a Deployment comes the log that may say more and the node of the Pod, or the ReplicaSet whose controller fails.
 func TestWhyNamesWhatSaysMore(t *testing.T) {
 	const deployment = `{apiVersion: apps/v1, kind: Deployment, metadata: {namespace: shop, name: web, uid: uid-of-web}}`
 	const set = `
@@ -369,7 +369,7 @@ metadata: {namespace: shop, name: web-2, ` + ownedByWeb
 apiVersion: v1
 kind: Pod
 metadata: {namespace: shop, name: web-2-a, ` + ownedBySet + `}
-spec: {containers: [` + containers + `]}
+spec: {nodeName: node-1, containers: [` + containers + `]}
 status: {phase: Running, containerStatuses: [{name: app, ` + status + `}]}`
 	}
 	const crashed = "lastState: {terminated: {exitCode: 3}}"
@@ -377,13 +377,15 @@ status: {phase: Running, containerStatuses: [{name: app, ` + status + `}]}`
 		objects string
 		log     ContainerLog
 		failing string
+		node    string
 	}{
-		"waits":       {newSet + "\n---\n" + pod("{name: app}", "state: {waiting: {reason: CrashLoopBackOff}}, "+crashed), ContainerLog{"shop", "web-2-a", "", true}, ""},
-		"runs again":  {newSet + "\n---\n" + pod("{name: app}, {name: b}", "state: {running: {}}, "+crashed), ContainerLog{"shop", "web-2-a", "app", true}, ""},
-		"has ended":   {newSet + "\n---\n" + pod("{name: app}", "state: {terminated: {exitCode: 3}}"), ContainerLog{"shop", "web-2-a", "", false}, ""},
-		"initializes": {newSet + "\n---\n" + strings.ReplaceAll(pod("{name: app}", "started: true, state: {running: {}}"), "containerStatuses", "initContainerStatuses"), ContainerLog{"shop", "web-2-a", "app", false}, ""},
-		"no image":    {newSet + "\n---\n" + pod("{name: app}", "state: {waiting: {reason: ImagePullBackOff}}"), ContainerLog{}, ""},
-		"no Pod":      {set + "}\nstatus: {conditions: [{type: ReplicaFailure, status: \"True\", message: quota}]}", ContainerLog{}, "web-2"},
+		"waits":       {newSet + "\n---\n" + pod("{name: app}", "state: {waiting: {reason: CrashLoopBackOff}}, "+crashed), ContainerLog{"shop", "web-2-a", "", true}, "", "node-1"},
+		"runs again":  {newSet + "\n---\n" + pod("{name: app}, {name: b}", "state: {running: {}}, "+crashed), ContainerLog{"shop", "web-2-a", "app", true}, "", "node-1"},
+		"has ended":   {newSet + "\n---\n" + pod("{name: app}", "state: {terminated: {exitCode: 3}}"), ContainerLog{"shop", "web-2-a", "", false}, "", "node-1"},
+		"initializes": {newSet + "\n---\n" + strings.ReplaceAll(pod("{name: app}", "started: true, state: {running: {}}"), "containerStatuses", "initContainerStatuses"), ContainerLog{"shop", "web-2-a", "app", false}, "", "node-1"},
+		"no image":    {newSet + "\n---\n" + pod("{name: app}", "state: {waiting: {reason: ImagePullBackOff}}"), ContainerLog{}, "", "node-1"},
+		"is stopping": {newSet + "\n---\n" + strings.Replace(pod("{name: app}", "state: {running: {}}"), "metadata: {", `metadata: {deletionTimestamp: "2026-01-02T03:04:05Z", `, 1), ContainerLog{}, "", "node-1"},
+		"no Pod":      {set + "}\nstatus: {conditions: [{type: ReplicaFailure, status: \"True\", message: quota}]}", ContainerLog{}, "web-2", ""},
 	} {
 		u := parseObject(t, deployment)
 		state := State{Ref: RefOf(u), Status: InProgress}
@@ -392,8 +394,28 @@ status: {phase: Running, containerStatuses: [{name: app, ` + status + `}]}`
 		if got.Log != nil {
 			log = *got.Log
 		}
-		if log != test.log || got.Failing.Name != test.failing {
-			t.Errorf("%s: got the log %+v and the failing %q of %q", name, log, got.Failing.Name, got.Reason)
+		if log != test.log || got.Failing.Name != test.failing || got.Node != test.node {
+			t.Errorf("%s: got the log %+v, the failing %q and the node %q of %q", name, log, got.Failing.Name, got.Node, got.Reason)
+		}
+	}
+}
+
+// With the reason of a Node or a Pod comes the node, with that of an owner which is being deleted the node of the Pod that it waits for.
+func TestWhyNamesTheNode(t *testing.T) {
+	const deleted = `deletionTimestamp: "2026-01-02T03:04:05Z"`
+	const set = `{apiVersion: apps/v1, kind: ReplicaSet, metadata: {namespace: shop, name: web-2, uid: uid-of-web-2, finalizers: [foregroundDeletion], ` + deleted + `}}`
+	const held = `{apiVersion: v1, kind: Pod, metadata: {namespace: shop, name: a, ` + deleted + `, ownerReferences: [{kind: ReplicaSet, name: web-2, uid: uid-of-web-2, controller: true, blockOwnerDeletion: true}]}, spec: {nodeName: node-1}}`
+	for name, u := range map[string]string{
+		"Node":           `{apiVersion: v1, kind: Node, metadata: {name: node-1}, status: {conditions: [{type: Ready, status: Unknown}]}}`,
+		"deleted Node":   `{apiVersion: v1, kind: Node, metadata: {name: node-1, finalizers: [a/b], ` + deleted + `}}`,
+		"Pod":            `{apiVersion: v1, kind: Pod, metadata: {namespace: shop, name: a}, spec: {nodeName: node-1}}`,
+		"deleted Pod":    held,
+		"waiting for it": set,
+	} {
+		u := parseObject(t, u)
+		got := newCluster(t, held).explainState(t.Context(), &trackedObject{State: StateOf(u), object: u}, false, nil)
+		if got.Node != "node-1" {
+			t.Errorf("%s: got the node %q of %q", name, got.Node, got.Reason)
 		}
 	}
 }

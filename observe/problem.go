@@ -7,7 +7,7 @@ import (
 
 // Problem counts the objects of a kind that have the same problem, which need not end by itself.
 type Problem struct {
-	Kind    string   `json:"kind"` // Pod or Job
+	Kind    string   `json:"kind"` // Pod, Job or Node
 	What    What     `json:"problem"`
 	Count   int      `json:"count"`
 	Objects []Object `json:"objects"` // the first ones, by namespace and name
@@ -22,6 +22,7 @@ const (
 	WaitsForRestart What = "waitsForRestart" // a container has failed and is to be restarted: CrashLoopBackOff
 	Unschedulable   What = "unschedulable"
 	HasFailed       What = "failed"
+	NotReady        What = "notReady"
 )
 
 // problems are those that were last read.

@@ -59,6 +59,7 @@ var problemTexts = map[observe.What][2]string{
 	observe.WaitsForRestart: {"waits for a restart", "wait for a restart"},
 	observe.Unschedulable:   {"is unschedulable", "are unschedulable"},
 	observe.HasFailed:       {"failed", "failed"},
+	observe.NotReady:        {"is not Ready", "are not Ready"},
 	"":                      {"has a problem", "have a problem"}, // any of these
 }
 
@@ -245,7 +246,7 @@ func countMoreKeys(n int) string { return CountNoun(n, "more key") }
 
 // SettledWarnings says, one line each, what a settled control plane does not do: keys fail, the
 // process of an operator has ended, a kind cannot be listed, a client is paused or delayed, its reads are refused, its writes fail,
-// or Pods or Jobs have a problem.
+// or Pods, Jobs or Nodes have a problem.
 func SettledWarnings(s observe.Snapshot, failing []trace.FailingWrite) (lines []string) {
 	for _, c := range s.Controllers {
 		if c.ProcessState() == observe.StateOff && observe.IsReported(c.Name) {

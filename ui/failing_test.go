@@ -116,6 +116,7 @@ func TestSettledWarnings(t *testing.T) {
 		{Kind: "Pod", What: observe.CannotStart, Count: 2, Objects: []observe.Object{{Kind: "Pod", Namespace: "default", Name: "a"}}},
 		{Kind: "Pod", What: observe.WaitsForRestart, Count: maxFailing + 1},
 		{Kind: "Job", What: observe.HasFailed, Count: 1, Objects: []observe.Object{{Kind: "Job", Namespace: "default", Name: "j"}}},
+		{Kind: "Node", What: observe.NotReady, Count: 2, Objects: []observe.Object{{Kind: "Node", Name: "node-1"}, {Kind: "Node", Name: "node-2"}}},
 	}
 	want := []string{
 		"settled, but hpa waits: a kind that it needs cannot be listed: failed to list HPAs: not found",
@@ -131,14 +132,15 @@ func TestSettledWarnings(t *testing.T) {
 		"settled, but Pod default/web-2 waits for a restart: CrashLoopBackOff, next attempt in 9.0 s",
 		"settled, but 1 more Pod waits for a restart",
 		"settled, but 1 Job failed: default/j",
+		"settled, but 2 Nodes are not Ready: node-1, node-2",
 	}
 	if got := SettledWarnings(s, nil); !slices.Equal(got, want) {
 		t.Errorf("got %q", got)
 	}
-	if got, want := DescribeFailing(s), "1 key fails, 2 Pods cannot start, 4 Pods wait for a restart, 1 Job failed, reads of shop are refused"; got != want {
+	if got, want := DescribeFailing(s), "1 key fails, 2 Pods cannot start, 4 Pods wait for a restart, 1 Job failed, 2 Nodes are not Ready, reads of shop are refused"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
-	if got, want := DescribeFailing(MergeProblems(s)), "1 key fails, 7 objects have a problem, reads of shop are refused"; got != want {
+	if got, want := DescribeFailing(MergeProblems(s)), "1 key fails, 9 objects have a problem, reads of shop are refused"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 	want = []string{"the last sync of chaos/site failed: site: default/f1, 14 times in a row, next attempt in 1 m 00 s: no luck"}
@@ -152,12 +154,14 @@ func TestSummarizeProblems(t *testing.T) {
 	object := func(name string) observe.Object { return observe.Object{Namespace: "default", Name: name} }
 	pods := observe.Problem{Kind: "Pod", What: observe.CannotStart, Count: 4, Objects: []observe.Object{object("a"), object("b")}}
 	job := observe.Problem{Kind: "Job", What: observe.HasFailed, Count: 1, Objects: []observe.Object{object("once")}}
+	node := observe.Problem{Kind: "Node", What: observe.NotReady, Count: 1, Objects: []observe.Object{{Kind: "Node", Name: "node-1"}}}
 	for _, tc := range []struct {
 		list            []observe.Problem
 		short, sentence string
 	}{
 		{nil, "", ""},
 		{[]observe.Problem{job}, "1 Job failed", "1 Job failed: default/once"},
+		{[]observe.Problem{node}, "1 Node is not Ready", "1 Node is not Ready: node-1"},
 		{[]observe.Problem{pods, job}, "5 objects have a problem", "4 Pods cannot start: default/a and 3 more; 1 Job failed"},
 	} {
 		if short, sentence := SummarizeProblems(observe.Snapshot{Problems: tc.list}); short != tc.short || sentence != tc.sentence {

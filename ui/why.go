@@ -20,7 +20,7 @@ type ObjectState struct {
 	Log              string // says which command shows why a container of it has ended; may be empty
 	Unreported       string // as health.State.Unreported
 	Created          time.Time
-	FailedNode       string // says that its node was failed by a user; empty if it was not
+	FailedNode       string // says that the node of the Pod that Problem names, or the Node itself, was failed by a user; empty if it was not
 	Suspended        string // as health.State.Suspended
 	Simulation       string // says what is not simulated about it, in sentences; may be empty
 	Exists, Deleting bool

@@ -24,7 +24,8 @@ func newObjectBrowser(cfg *rest.Config, describeLog func(health.ContainerLog) st
 
 // Describe implements ui.Describer.
 func (b objectBrowser) Describe(ctx context.Context, o observe.Object) ui.ObjectState {
-	return describeNow(ctx, b.waiter, b.cfg, o, b.describeLog)
+	state, _ := describeNow(ctx, b.waiter, b.cfg, o, b.describeLog)
+	return state
 }
 
 // List implements live.Browser.

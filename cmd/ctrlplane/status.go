@@ -130,6 +130,7 @@ func (c *statusCommand) findUnhealthy(ctx context.Context) ([]control.UnhealthyO
 	if err != nil {
 		return nil, fmt.Errorf("cannot look for unhealthy objects: %w", err)
 	}
+	c.target.addFailedNodes(ctx, client.Nodes(), list)
 	return list, nil
 }
 

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"time"
 
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/rest"
 
 	controlrest "github.com/ctrlplane/ctrlplane/control/rest"
@@ -73,18 +72,18 @@ func (s liveSource) describeNow(ctx context.Context, about observe.Object) ui.Ob
 	if err != nil {
 		return ui.ObjectState{}
 	}
-	state := describeNow(ctx, waiter, s.cfg, about, s.target.describeLog)
-	if state.Problem != "" {
+	state, node := describeNow(ctx, waiter, s.cfg, about, s.target.describeLog)
+	if node != "" {
 		ctx, cancel := context.WithTimeout(ctx, examineTimeout)
 		defer cancel()
-		state.FailedNode = s.target.explainFailedNode(ctx, s.cfg, listFailedNodes(ctx, s.Nodes()), schema.GroupKind{Group: about.Group, Kind: about.Kind}, about.Namespace, about.Name)
+		state.FailedNode = ui.DescribeFailedNode(listFailedNodes(ctx, s.Nodes()), node, s.target.commandLine)
 	}
 	return state
 }
 
 // describeNow returns the state of an object; of one that cannot be examined nothing is known. describeLog says which
-// command shows a log; nil if the answer does not name it.
-func describeNow(ctx context.Context, waiter *health.Waiter, cfg *rest.Config, about observe.Object, describeLog func(health.ContainerLog) string) ui.ObjectState {
+// command shows a log; nil if the answer does not name it. The node is as health.State.Node.
+func describeNow(ctx context.Context, waiter *health.Waiter, cfg *rest.Config, about observe.Object, describeLog func(health.ContainerLog) string) (state ui.ObjectState, node string) {
 	ctx, cancel := context.WithTimeout(ctx, examineTimeout)
 	defer cancel()
 	kind := about.Resource
@@ -93,14 +92,14 @@ func describeNow(ctx context.Context, waiter *health.Waiter, cfg *rest.Config, a
 	}
 	now, err := waiter.Examine(ctx, kind, about.Namespace, about.Name)
 	if err != nil || now.Status == health.NotFound { // the records, which say what they can, come from the same server
-		return ui.ObjectState{}
+		return ui.ObjectState{}, ""
 	}
-	state := ui.ObjectState{Problem: now.Problem(), Unreported: now.Unreported, Suspended: now.Suspended, Created: now.Created, Exists: true, Deleting: now.Status == health.Terminating}
+	state = ui.ObjectState{Problem: now.Problem(), Unreported: now.Unreported, Suspended: now.Suspended, Created: now.Created, Exists: true, Deleting: now.Status == health.Terminating}
 	state.Simulation = explainSimulation(ctx, cfg, about)
 	if now.Log != nil && describeLog != nil {
 		state.Log = describeLog(*now.Log)
 	}
-	return state
+	return state, now.Node
 }
 
 // describeLog says which command shows the log of a container.

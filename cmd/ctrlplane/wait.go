@@ -206,10 +206,6 @@ func (w *waitCommand) printControllers(ctx context.Context, out io.Writer, objec
 	if err != nil {
 		return
 	}
-	cfg, err := w.target.restConfig()
-	if err != nil {
-		return
-	}
 	failed := listFailedNodes(ctx, client.Nodes())
 	resource := "nodes"
 	for _, o := range objects {
@@ -219,7 +215,7 @@ func (w *waitCommand) printControllers(ctx context.Context, out io.Writer, objec
 		if note := ui.UnwatchedNote(now, o.Unreported, o.Ref.Namespace, o.Ref.Name); o.Unreported != "" && note != "" {
 			fmt.Fprintf(out, "%s: %s\n", words.OneLine(o.Ref.String()), note)
 		}
-		if why := w.target.explainFailedNode(ctx, cfg, failed, o.Ref.GroupKind(), o.Ref.Namespace, o.Ref.Name); why != "" {
+		if why := ui.DescribeFailedNode(failed, o.Node, w.target.commandLine); why != "" {
 			fmt.Fprintf(out, "%s: %s\n", words.OneLine(o.Ref.String()), why)
 		}
 		for _, ref := range failingRefs(o) {

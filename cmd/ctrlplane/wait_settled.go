@@ -52,8 +52,9 @@ leader or is being stopped, and for 10 s after its process has closed its connec
 without a last report. After that, or after a last report, it is off and does not
 count. Keys that fail and are due later do not count either, nor do Pods that cannot
 start, wait for a restart (CrashLoopBackOff), are unschedulable or have failed, nor
-failed Jobs, nor clients that are paused or delayed, whose lists and watches are
-refused, or a write of which fails again and again. All of these are said on stderr.`,
+failed Jobs, nor Nodes that are not Ready, nor clients that are paused or delayed,
+whose lists and watches are refused, or a write of which fails again and again. All
+of these are said on stderr.`,
 		Example: `  ctrlplane wait settled
   ctrlplane wait settled --timeout 10s --horizon 5s`,
 		Args: rejectArgs,

@@ -241,6 +241,31 @@ func TestWriteOfTheAPIServer(t *testing.T) {
 	}
 }
 
+// Before a write that is not recorded, which may be the API server's own, stands the last change by a user.
+func TestUserChangeBeforeAWriteOfTheAPIServer(t *testing.T) {
+	web := deployment("web")
+	created := observe.Called{Verb: "create", Status: 201, ResourceVersion: "7", Wrote: deploymentWritten("7", false)}
+	patched := observe.Called{Verb: "patch", ResourceVersion: "8", Wrote: deploymentWritten("8", false)}
+	const says = "The last recorded change by a user: at 12:00:01.000, kubectl (admin) patched Deployment web.\nThe API server or an unrecorded client updated"
+	for name, tc := range map[string]struct {
+		calls          []observe.Called
+		says, saysNone string
+	}{
+		"changed":      {[]observe.Called{created, patched}, says, "the status"},
+		"created only": {[]observe.Called{created}, "The API server or an unrecorded client updated", "last recorded change"},
+	} {
+		records := clientCalls(tc.calls...)
+		last := records[len(records)-1]
+		chain, err := Why(append(records, observe.Record{Seq: last.Seq + 1, Time: last.Time.Add(time.Second), Event: &observe.Delivered{
+			Controller: "deployment-controller", Change: observe.Updated, Object: web, ResourceVersion: "9",
+		}}), web, Options{What: Changed})
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		checkSays(t, chain, []string{tc.says}, tc.saysNone)
+	}
+}
+
 // An aggregated API server has a storage of its own, which reports nothing.
 func TestObjectsOfAnAggregatedAPIServer(t *testing.T) {
 	report := observe.Object{Group: "reports.example.com", Resource: "reports", Kind: "Report", Namespace: "default", Name: "daily"}

@@ -26,12 +26,13 @@ func userChanges(nodes []*Node, about observe.Object) (changes []*Node, later *N
 	return changes, later
 }
 
-// addUserChanges notes what users have changed since a creation, or before a write of the status, which explains little.
+// addUserChanges notes what users have changed since a creation, or before a write that explains little: of the status, or
+// one that is not recorded, most often the API server's own.
 func (c *Chain) addUserChanges(changes []*Node, later *Node) {
 	c.laterChange = later
 	shown := c.Links[0]
 	isLast := len(changes) > 0 && slices.Contains(c.Links, changes[len(changes)-1])
-	if c.What == Created || c.What == Changed && shown.Subresource == "status" && !isLast {
+	if c.What == Created || c.What == Changed && (shown.Subresource == "status" || shown.unrecorded) && !isLast {
 		c.userChanges = slices.DeleteFunc(slices.Clone(changes), func(n *Node) bool {
 			return slices.Contains(c.Since, n) || c.What == Created && !n.Time.After(shown.Time)
 		})
@@ -48,6 +49,8 @@ func (c *Chain) writeUserChanges(p *painter) {
 	text := p.actor(last) + " " + p.outcome(last)
 	when := "at " + p.formatClock(last.Time) + ", "
 	switch {
+	case c.What == Changed && c.Links[0].unrecorded:
+		text = "The last recorded change by a user: " + when + text
 	case c.What == Changed:
 		text = "The last change by a user: " + when + text
 		if by := c.laterChange; by != nil {

@@ -110,7 +110,7 @@ node-3 True 0/5 4 8Gi zone-a`)
 node-3 True 0/5 4 8Gi zone-a`)
 }
 
-// A Node that a user has failed, and a Pod on it, say so, and how to undo it.
+// A Node that a user has failed, a Pod on it and the owner of that say so, and how to undo it. All Nodes being failed is a problem.
 func TestWhyNamesAFailedNode(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "data")
@@ -121,12 +121,22 @@ func TestWhyNamesAFailedNode(t *testing.T) {
 	program.MustRun(t, dir, "nodes", "fail", "node-1")
 	program.MustRun(t, dir, "kubectl", "wait", "--for=condition=Ready=Unknown", "node/node-1", "--timeout=5m")
 	program.MustRun(t, dir, "kubectl", "wait", "--for=condition=Ready=False", pod, "--timeout=5m")
-	for _, object := range []string{"node/node-1", pod} {
+	for _, object := range []string{"node/node-1", pod, "deployment/web"} {
 		p.AwaitFailure(t, time.Second, []string{"wait", object}, `: node-1 was failed by "nodes fail": to undo it: `)
 		if why := program.MustRun(t, dir, "why", object); !strings.Contains(why, `node-1 was failed by "nodes fail"`) {
 			t.Errorf("why %s:\n%s", object, why)
 		}
 	}
+	p.Await(t, "the problem", func() bool {
+		status := strings.Join(strings.Fields(program.Status(t, dir)), " ")
+		return strings.Contains(status, "1 Node is not Ready") && strings.Contains(status, `Node node-1 not ready`) &&
+			strings.Contains(status, `; node-1 was failed by "nodes fail": to undo it: `)
+	})
+	if _, stderr, code := program.Run(t, program.Command(t, "--data-dir", dir, "wait", "settled")); code != 0 || !strings.Contains(stderr, "settled, but 1 Node is not Ready: node-1\n") {
+		t.Errorf("wait settled: %d, %s", code, stderr)
+	}
+	program.MustRun(t, dir, "nodes", "recover", "node-1")
+	p.Await(t, "the recovery", func() bool { return !strings.Contains(program.Status(t, dir), "not Ready") })
 }
 
 // loadBalancerAddress is the only one that the control plane of testLoadBalancerRangeExhausted has.
