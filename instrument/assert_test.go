@@ -8,8 +8,11 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	toolscache "k8s.io/client-go/tools/cache"
 	clienttransport "k8s.io/client-go/transport"
+	"k8s.io/client-go/util/workqueue"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/controller/priorityqueue"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 )
 
 // A reconciler that asserts that an informer is a SharedIndexInformer, as those of Cluster API do, gets
@@ -64,6 +67,24 @@ func TestInformerOfNamespaces(t *testing.T) {
 	informer := c.observe(ctx, struct{ cache.Informer }{}, corev1.SchemeGroupVersion.WithKind("ConfigMap"))
 	if _, ok := informer.(*observedInformer); !ok {
 		t.Errorf("the informer is %T, want an observedInformer", informer)
+	}
+}
+
+// Handlers assert that a queue is a PriorityQueue: it is one if the controller's is.
+func TestPriorityQueue(t *testing.T) {
+	r := &reporter{}
+	c := &controller{reporter: r, keys: newKeys(&r.numbers)}
+	for want, create := range map[bool]newQueue{
+		true: func(name string, _ rateLimiter) workQueue { return priorityqueue.New[reconcile.Request](name) },
+		false: func(_ string, limiter rateLimiter) workQueue {
+			return workqueue.NewTypedRateLimitingQueue(limiter)
+		},
+	} {
+		q := wrapQueue(c, create)("site", workqueue.DefaultTypedControllerRateLimiter[reconcile.Request]())
+		defer q.ShutDown()
+		if _, got := q.(priorityqueue.PriorityQueue[reconcile.Request]); got != want {
+			t.Errorf("%T is a PriorityQueue: %v, want %v", q, got, want)
+		}
 	}
 }
 
