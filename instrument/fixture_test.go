@@ -166,17 +166,13 @@ func newOperatorOf(t *testing.T, cfg *rest.Config, change ...func(*ctrl.Options)
 	informers := &fakeCache{&informertest.FakeInformers{Scheme: scheme.Scheme, InformersByGVK: map[schema.GroupVersionKind]toolscache.SharedIndexInformer{
 		corev1.SchemeGroupVersion.WithKind("ConfigMap"): o.informer,
 	}}, o.filled}
-	mapper := meta.NewDefaultRESTMapper(nil)
-	for _, kind := range []string{"ConfigMap", "Secret"} {
-		mapper.Add(corev1.SchemeGroupVersion.WithKind(kind), meta.RESTScopeNamespace)
-	}
 	skip := true
 	options := ctrl.Options{
 		Metrics:    server.Options{BindAddress: "0"},
 		Controller: config.Controller{SkipNameValidation: &skip},
 		NewCache:   func(*rest.Config, cache.Options) (cache.Cache, error) { return informers, nil },
 		MapperProvider: func(*rest.Config, *http.Client) (meta.RESTMapper, error) {
-			return mapper, nil
+			return newMapper(), nil
 		},
 		Logger: funcr.New(func(_, text string) { o.logged <- text }, funcr.Options{Verbosity: -1}),
 	}
@@ -190,6 +186,14 @@ func newOperatorOf(t *testing.T, cfg *rest.Config, change ...func(*ctrl.Options)
 	o.Manager = Manager(mgr)
 	o.reporter().flushTimeout, o.reporter().closeTimeout = time.Hour, time.Hour
 	return o
+}
+
+func newMapper() meta.RESTMapper {
+	mapper := meta.NewDefaultRESTMapper(nil)
+	for _, kind := range []string{"ConfigMap", "Secret"} {
+		mapper.Add(corev1.SchemeGroupVersion.WithKind(kind), meta.RESTScopeNamespace)
+	}
+	return mapper
 }
 
 // fakeCache is a cache that is filled when the test says so.

@@ -58,7 +58,11 @@ func (c *observedCache) observe(ctx context.Context, informer cache.Informer, gv
 		c.reporter.logError(err, "events are not reported", "kind", gvk.Kind)
 		return informer
 	}
-	return &observedInformer{informer, eventSource{owner, gvk.Group, mapping.Resource.Resource, gvk.Kind}}
+	observed := observedInformer{informer, eventSource{owner, gvk.Group, mapping.Resource.Resource, gvk.Kind}}
+	if shared, ok := informer.(toolscache.SharedIndexInformer); ok {
+		return &observedSharedInformer{shared, observed}
+	}
+	return &observed
 }
 
 // eventSource is where the events of a handler come from.
@@ -86,6 +90,28 @@ func (i *observedInformer) AddEventHandlerWithResyncPeriod(h toolscache.Resource
 // AddEventHandlerWithOptions implements cache.Informer.
 func (i *observedInformer) AddEventHandlerWithOptions(h toolscache.ResourceEventHandler, o toolscache.HandlerOptions) (toolscache.ResourceEventHandlerRegistration, error) {
 	return i.Informer.AddEventHandlerWithOptions(&observedHandler{h, i.source}, o)
+}
+
+// observedSharedInformer is the same for an informer of one cache: programs assert that it is a
+// SharedIndexInformer, for its store.
+type observedSharedInformer struct {
+	toolscache.SharedIndexInformer
+	observed observedInformer
+}
+
+// AddEventHandler implements cache.SharedInformer.
+func (i *observedSharedInformer) AddEventHandler(h toolscache.ResourceEventHandler) (toolscache.ResourceEventHandlerRegistration, error) {
+	return i.observed.AddEventHandler(h)
+}
+
+// AddEventHandlerWithResyncPeriod implements cache.SharedInformer.
+func (i *observedSharedInformer) AddEventHandlerWithResyncPeriod(h toolscache.ResourceEventHandler, period time.Duration) (toolscache.ResourceEventHandlerRegistration, error) {
+	return i.observed.AddEventHandlerWithResyncPeriod(h, period)
+}
+
+// AddEventHandlerWithOptions implements cache.SharedInformer.
+func (i *observedSharedInformer) AddEventHandlerWithOptions(h toolscache.ResourceEventHandler, o toolscache.HandlerOptions) (toolscache.ResourceEventHandlerRegistration, error) {
+	return i.observed.AddEventHandlerWithOptions(h, o)
 }
 
 // observedHandler notes the events that a handler receives.

@@ -66,3 +66,6 @@ func callerOf(cfg *rest.Config) *rest.Config {
 
 // WrappedRoundTripper implements net.RoundTripperWrapper.
 func (t *transport) WrappedRoundTripper() http.RoundTripper { return t.next }
+
+// CloseIdleConnections is what http.Client looks for.
+func (t *transport) CloseIdleConnections() { net.CloseIdleConnectionsFor(t.next) }

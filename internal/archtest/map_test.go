@@ -76,8 +76,31 @@ func TestDependabotKnowsEveryModule(t *testing.T) {
 	list, _, _ = strings.Cut(list, "]")
 	known := strings.Split(list, ", ")
 	for _, file := range repositoryFiles(t) {
-		if folder, name := path.Split(file); name == "go.mod" && !slices.Contains(known, "/"+strings.TrimSuffix(folder, "/")) {
-			t.Errorf("%s is not among %v", file, known)
+		folder, name := path.Split(file)
+		folder = "/" + strings.TrimSuffix(folder, "/")
+		if name == "go.mod" && !slices.Contains(known, folder) && !strings.Contains(config, "directory: "+folder+"\n") {
+			t.Errorf("%s is not among %v, and has no entry of its own", file, known)
 		}
+	}
+}
+
+// TestInstrumentRequiresOldVersions: the module for operators must not raise their controller-runtime.
+// "make test" runs its tests with the version in its go.mod and with that of the example operator.
+func TestInstrumentRequiresOldVersions(t *testing.T) {
+	version := regexp.MustCompile(`sigs\.k8s\.io/controller-runtime (v0\.\d+)\.`)
+	versions := map[string]bool{}
+	page := testutil.ReadFile(t, filepath.Join(root, "docs", "operators.md"))
+	for _, folder := range []string{"instrument", "examples/operator"} {
+		found := version.FindStringSubmatch(testutil.ReadFile(t, filepath.Join(root, folder, "go.mod")))
+		if found == nil {
+			t.Fatalf("%s/go.mod does not require controller-runtime", folder)
+		}
+		versions[found[1]] = true
+		if !strings.Contains(page, found[1]) {
+			t.Errorf("docs/operators.md does not name %s, which %s/go.mod requires", found[1], folder)
+		}
+	}
+	if len(versions) != 2 {
+		t.Errorf("both modules require %v", versions)
 	}
 }
