@@ -270,7 +270,7 @@ func newWrite(r *request, answer recording.ResponseSummary) *write {
 	if c.Verb == "update" || c.Verb == "patch" {
 		w.base = sent.Metadata.ResourceVersion
 	}
-	if w.dryRun = r.isDryRun(); !w.dryRun && !c.Failed() {
+	if w.dryRun = c.DryRun; !w.dryRun && !c.Failed() {
 		w.made = c.ResourceVersion
 	}
 	if c.Failed() {

@@ -1,6 +1,7 @@
 package clients
 
 import (
+	"cmp"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -8,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
+	gocmp "github.com/google/go-cmp/cmp"
 
 	"github.com/ctrlplane/ctrlplane/controllers/recording"
 	"github.com/ctrlplane/ctrlplane/observe"
@@ -24,7 +25,7 @@ type refused struct {
 func (f *fixture) refuse(c refused) {
 	req := httptest.NewRequestWithContext(f.Context(), c.method, c.path, strings.NewReader(c.sent))
 	req.Header.Set("User-Agent", kubectlAgent)
-	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("Content-Type", cmp.Or(map[string]string{"PATCH": "application/apply-patch+yaml"}[c.method], "application/json"))
 	f.clients.Handle(httptest.NewRecorder(), req, admin, http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		if _, err := io.ReadAll(req.Body); err != nil {
 			f.Error(err)
@@ -42,7 +43,33 @@ func TestOwnerOfARefusedObject(t *testing.T) {
 	f.refuse(refused{"POST", deployments, owned, 403, `"message":"exceeded quota","reason":"Forbidden"`})
 	f.refuse(refused{"POST", deployments, `{"kind":"Deployment","metadata":{"name":"web"}}`, 403, `"message":"exceeded quota","reason":"Forbidden"`})
 	calls, _ := f.records()
-	if want := (&observe.Object{Kind: "Site", Name: "shop", UID: "u1"}); len(calls) != 2 || !cmp.Equal(calls[0].Owner, want) || calls[1].Owner != nil {
+	if want := (&observe.Object{Kind: "Site", Name: "shop", UID: "u1"}); len(calls) != 2 || !gocmp.Equal(calls[0].Owner, want) || calls[1].Owner != nil {
+		t.Errorf("recorded are %v", calls)
+	}
+}
+
+// So is that of what could not be applied, and of what was created: generated names differ, the owner does not.
+func TestOwnersOfAppliedAndCreatedObjects(t *testing.T) {
+	f := newFixture(t)
+	const owned = `{"kind":"Deployment","metadata":{"name":"web","ownerReferences":[{"apiVersion":"example.com/v1","kind":"Site","name":"shop","uid":"u1"}]}}`
+	f.refuse(refused{"PATCH", deployments + "/web?fieldManager=f&dryRun=All", owned, 500, `"message":"webhook is down"`})
+	f.refuse(refused{"PATCH", deployments + "/web", owned, 500, `"message":"webhook is down"`})
+	for _, c := range []call{
+		{method: "POST", path: deployments, status: 201, answer: owned},
+		{method: "PATCH", path: deployments + "/web", status: 201, answer: owned},
+		{method: "PATCH", path: deployments + "/web", status: 200, answer: owned},
+	} {
+		c.agent, c.who = kubectlAgent, admin
+		f.send(c)
+	}
+	calls, _ := f.records()
+	want := &observe.Object{Kind: "Site", Name: "shop", UID: "u1"}
+	for i, c := range calls {
+		if hasOwner := i < 4; c.DryRun != (i == 0) || hasOwner != gocmp.Equal(c.Owner, want) || !hasOwner && c.Owner != nil {
+			t.Errorf("recorded is %v of %v, dry run: %v", c, c.Owner, c.DryRun)
+		}
+	}
+	if len(calls) != 5 {
 		t.Errorf("recorded are %v", calls)
 	}
 }
@@ -87,7 +114,7 @@ func TestRefusals(t *testing.T) {
 		"Secret ns/key: admin cannot get it",
 		"sites.example.com ns/web: " + strings.Repeat("long ", 12),
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
+	if diff := gocmp.Diff(want, got); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
 }
@@ -106,7 +133,7 @@ func TestRefusedNamesArePrintable(t *testing.T) {
 	}
 	const clean = "a[2Jbc"
 	want := []string{strings.Join([]string{clean, clean, clean, clean, "", clean, clean}, " "), "example.com v1 ns sites Site web ", "   /" + clean + "   "}
-	if diff := cmp.Diff(want, got); diff != "" {
+	if diff := gocmp.Diff(want, got); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
 }

@@ -233,7 +233,7 @@ func (r *request) record() {
 	r.client.inFlight.Add(-1)
 	now := time.Now()
 	c := r.call
-	c.Took, c.Status = now.Sub(c.Began), r.status
+	c.Took, c.Status, c.DryRun = now.Sub(c.Began), r.status, c.IsWrite() && r.isDryRun()
 	switch {
 	case c.Status != 0:
 	case r.req.Context().Err() == nil:
@@ -263,7 +263,7 @@ func (r *request) record() {
 	if recorded && c.IsWrite() && !requestkind.IsReview(c.Object.Group, c.Object.Resource, c.Subresource) {
 		if r.sync == nil {
 			c.Cause, c.Unexplained = r.client.likelyCause(r, object)
-		} else if !c.Failed() && !r.isDryRun() {
+		} else if !c.Failed() && !c.DryRun {
 			r.origin = c.Began
 			r.client.written.add(ownVersion{version: c.ResourceVersion, status: c.Subresource == "status", origin: r.origin})
 		}
@@ -321,17 +321,21 @@ func (r *request) appendRecord(c *observe.Called, at time.Time) {
 	}
 }
 
-// complete adds what a controller's call does not need: the kind of a custom resource, and
-// of what was refused, which object that was and why.
+// complete adds what a controller's call does not need: the kind of a custom resource, the owner of what it has created or
+// could not create, and of what was refused, which object that was and why.
 func (r *request) complete(object recording.ResponseSummary) {
 	c := r.call
 	r.completeKind(object)
 	if c.Failed() && c.Status != 0 {
 		r.completeRefusedObject(strings.Contains(object.Message, observe.InjectedFault))
 		c.Error = object.Refusal(c)
-		if c.Verb == "create" && r.sync == nil {
-			c.Owner = r.sentOwner()
-		}
+	}
+	switch {
+	case r.sync != nil || c.Subresource != "":
+	case c.Failed() && (c.Verb == "create" || r.isApply()):
+		c.Owner = firstOwner(r.sentObject())
+	case observe.Creates(c.Verb, c.Subresource, c.Status):
+		c.Owner = firstOwner(object)
 	}
 }
 

@@ -24,11 +24,19 @@ type sentBody struct {
 // keepSentBody keeps the body of a request with an object, or with options for a deletion, until the request has ended.
 func (r *request) keepSentBody() {
 	c := r.call
-	if (c.Verb == "create" || c.Verb == "update" || c.Verb == "delete") && !r.lasts && !strings.HasPrefix(c.Object.Resource, "/") && r.req.Body != nil {
+	if (c.Verb == "create" || c.Verb == "update" || c.Verb == "delete" || r.isApply()) && !r.lasts && !strings.HasPrefix(c.Object.Resource, "/") && r.req.Body != nil {
 		r.sent = &sentBody{ReadCloser: r.req.Body, kept: bodies.Get().(*bytes.Buffer)}
 		r.req.Body = r.sent
 	}
 }
+
+// isApply reports whether a write is a server-side apply, which has an object: of other patches that is not so.
+func (r *request) isApply() bool {
+	return r.call.Verb == "patch" && strings.HasPrefix(r.req.Header.Get("Content-Type"), applyType)
+}
+
+// applyType begins the content types of a server-side apply.
+const applyType = "application/apply-patch+"
 
 // Read implements io.Reader.
 func (b *sentBody) Read(p []byte) (int, error) {
@@ -61,9 +69,9 @@ func (r *request) sentObject() (s recording.ResponseSummary) {
 	return s
 }
 
-// sentOwner returns the first owner of the object that was sent; nil if it has none.
-func (r *request) sentOwner() *observe.Object {
-	owners := r.sentObject().Metadata.OwnerReferences
+// firstOwner returns the first owner of an object; nil if it has none.
+func firstOwner(object recording.ResponseSummary) *observe.Object {
+	owners := object.Metadata.OwnerReferences
 	if len(owners) == 0 {
 		return nil
 	}

@@ -66,6 +66,16 @@ type Client struct {
 // IsWatching reports whether the process of the client has an open watch, also as one of SharesConnection.
 func (c *Client) IsWatching() bool { return len(c.Watches) > 0 || !c.WatchBegan.IsZero() }
 
+// minSilence is how long ago the last request of a client, and the end of its last watch, have to be until its process may
+// not run: one that runs asks again within that time.
+const minSilence = time.Minute
+
+// IsSilent reports whether the client is not connected, neither watches nor polls, and has sent nothing for long.
+func (c *Client) IsSilent(now time.Time) bool {
+	isActive := c.Connected || c.IsWatching() || len(c.Polls) > 0
+	return !isActive && !c.LastTime.IsZero() && min(now.Sub(c.LastTime), now.Sub(c.WatchEnded)) >= minSilence
+}
+
 // UnansweredWrite is a write that a client waits for.
 type UnansweredWrite struct {
 	Controller  string    `json:"controller"` // or the name of the client, as in Called

@@ -195,8 +195,10 @@ type Called struct {
 	Aggregated bool `json:"aggregated,omitempty"`
 	Conflict   bool `json:"conflict,omitempty"` // the object had been modified, or deleted, since it was read
 	// Canceled is set if the caller itself has ended a read before it was answered.
-	Canceled bool   `json:"canceled,omitempty"` // beside the others: a Called takes less memory
-	Error    string `json:"error,omitempty"`
+	Canceled bool `json:"canceled,omitempty"` // beside the others: a Called takes less memory
+	// DryRun is set for a write of a client that is to store nothing.
+	DryRun bool   `json:"dryRun,omitempty"`
+	Error  string `json:"error,omitempty"`
 	// Wrote lists what the call has written, as the storage reports it. It is empty for
 	// a call without an effect, and with storage that does not report.
 	Wrote []Written `json:"wrote,omitempty"`
@@ -218,8 +220,8 @@ type Called struct {
 	// report its syncs: it may follow from an event. It is the last one that the client had received of another client's change in
 	// the namespace of the object or outside of any, or in any if the object is outside, empty if it had received none.
 	Unexplained *Received `json:"unexplained,omitempty"`
-	// Owner is the first owner of an object that a client has failed to create, if the sync that made the call is not
-	// known: kind, name and UID, as its owner reference has them.
+	// Owner is the first owner of an object that a client has created, or has failed to create or to apply, if the sync that
+	// made the call is not known: kind, name and UID, as its owner reference has them.
 	Owner *Object `json:"owner,omitempty"`
 	// Event is the content of the Kubernetes Event that the call creates.
 	Event *KubernetesEvent `json:"event,omitempty"`

@@ -166,10 +166,18 @@ func wideClientRows(list []observe.Client, now time.Time) [][]string {
 		if c.Last != nil {
 			ago = words.Duration(max(now.Sub(c.LastTime), 0))
 		}
-		rows = append(rows, []string{c.Name, c.State, formatRate(c.RequestRate), formatInt(c.Requests), formatInt(c.Reads), formatInt(c.Changes), formatInt(c.Errors), formatInt(c.Conflicts),
+		rows = append(rows, []string{c.Name, clientState(&c, now), formatRate(c.RequestRate), formatInt(c.Requests), formatInt(c.Reads), formatInt(c.Changes), formatInt(c.Errors), formatInt(c.Conflicts),
 			formatInt(c.InFlight), strconv.Itoa(c.Held), DescribeWatches(c.Watches, len(c.Watches)), DescribeLastRequest(c), ago, strings.Join(slices.DeleteFunc([]string{c.Reason, c.Refused, describeDropped(c)}, isEmpty), "; ")})
 	}
 	return rows
+}
+
+// clientState returns the state of a client, as far as its process is known to run.
+func clientState(c *observe.Client, now time.Time) string {
+	if c.State == observe.StateRunning && c.IsSilent(now) {
+		return "not connected"
+	}
+	return c.State
 }
 
 // describeDropped says how much of what a client reports about its controllers was

@@ -3,6 +3,7 @@ package ui
 import (
 	"strings"
 	"testing"
+	"time"
 	"unicode/utf8"
 
 	"github.com/ctrlplane/ctrlplane/observe"
@@ -28,6 +29,32 @@ func TestDroppedReportsAreSaid(t *testing.T) {
 		}
 		if got := out.String(); !strings.Contains(got, "dropped 2,048 records of its controllers: causes may be missing") {
 			t.Errorf("%q: got\n%s", format, got)
+		}
+	}
+}
+
+// A client whose process is not known to run is not said to be running.
+func TestStateOfClientsThatAreNotConnected(t *testing.T) {
+	now := time.Now()
+	with := func(change func(c *observe.Client)) observe.Client {
+		c := observe.Client{Name: "site (admin)", State: observe.StateRunning, LastTime: now.Add(-time.Hour)}
+		change(&c)
+		return c
+	}
+	for name, tc := range map[string]struct {
+		client observe.Client
+		want   string
+	}{
+		"silent":           {with(func(*observe.Client) {}), "not connected"},
+		"the module ended": {with(func(c *observe.Client) { c.Controllers = []string{"site/site"} }), "not connected"},
+		"a moment ago":     {with(func(c *observe.Client) { c.LastTime = now }), "running"},
+		"connected":        {with(func(c *observe.Client) { c.Connected = true }), "running"},
+		"polls":            {with(func(c *observe.Client) { c.Polls = []observe.ClientPoll{{Resource: "pods"}} }), "running"},
+		"has just watched": {with(func(c *observe.Client) { c.WatchEnded = now.Add(-time.Second) }), "running"},
+		"paused":           {with(func(c *observe.Client) { c.State = observe.StatePaused }), "paused"},
+	} {
+		if got := wideClientRows([]observe.Client{tc.client}, now)[1][1]; got != tc.want {
+			t.Errorf("%s: got %q", name, got)
 		}
 	}
 }

@@ -9,10 +9,6 @@ import (
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
-// minSilence is how long ago the last request of a client, and the end of its last watch, have to be until it is worth
-// saying that it has no watch: one that runs asks again within that time.
-const minSilence = time.Minute
-
 // notRunning says which operators that work for an object do not run, one sentence each. It leaves out the controllers
 // of which that has been said. At the end of a recording that is so of all that ended before the control plane.
 func (p *painter) notRunning(o Options, records []observe.Record, about observe.Object, said map[string]bool) (list []string) {
@@ -31,8 +27,11 @@ func (p *painter) notRunning(o Options, records []observe.Record, about observe.
 		return list
 	}
 	var silent []*observe.Client
+	statusWriter := lastStatusWriter(records, about)
 	for i := range now.Clients {
-		if c := &now.Clients[i]; isSilent(c, now.Time) && isOperator(c.Name, records, about) && !isReplaced(now, c, records, about) {
+		c := &now.Clients[i]
+		works := isOperator(c.Name, records, about) || c.Name == statusWriter && hasWatched(c)
+		if isSilent(c, now.Time) && works && !isReplaced(now, c, records, about) {
 			silent = append(silent, c)
 		}
 	}
@@ -61,8 +60,7 @@ func hasSuccessor(now observe.Snapshot, c *observe.Controller, about observe.Obj
 
 // isSilent reports whether a client that reports no controllers neither watches nor polls, and has sent nothing for long.
 func isSilent(c *observe.Client, now time.Time) bool {
-	isActive := c.Connected || c.IsWatching() || len(c.Polls)+len(c.Controllers) > 0 || c.Refused != ""
-	return !isActive && !c.LastTime.IsZero() && min(now.Sub(c.LastTime), now.Sub(c.WatchEnded)) >= minSilence
+	return c.IsSilent(now) && len(c.Controllers) == 0 && c.Refused == ""
 }
 
 // isReplaced reports whether a client runs in the place of one: of the same program, also with another user agent, or one
@@ -139,6 +137,23 @@ func worksFor(c *observe.Controller, records []observe.Record, about observe.Obj
 func isOperator(client string, records []observe.Record, about observe.Object) bool {
 	events, last := reactions(client, records, about)
 	return events > 1 && !last.IsZero() && observe.ProgramOf(client) != "ctrlplane"
+}
+
+// hasWatched reports whether a client has watched something, as operators do, also such whose causes are not known. The user of
+// kubectl may write a status, too.
+func hasWatched(c *observe.Client) bool {
+	program := observe.ProgramOf(c.Name)
+	return !c.WatchEnded.IsZero() && program != "kubectl" && program != "ctrlplane"
+}
+
+// lastStatusWriter returns which client, or controller, has last written the status of an object; empty if none has.
+func lastStatusWriter(records []observe.Record, about observe.Object) string {
+	for _, r := range slices.Backward(records) {
+		if c, ok := r.Event.(*observe.Called); ok && c.Subresource == "status" && !c.DryRun && hasWritten(c, about) {
+			return c.Controller
+		}
+	}
+	return ""
 }
 
 // reactions returns for how many events a client that reports no controllers has written a status or another object, and

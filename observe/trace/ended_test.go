@@ -118,6 +118,13 @@ func TestClientsWithoutAWatch(t *testing.T) {
 	}
 	otherConnected := shares(other, name, 0)
 	otherConnected.Connected = true
+	watched := silent
+	watched.WatchEnded = workStart
+	kubectl := watched
+	kubectl.Name = "kubectl (admin)"
+	status := wrote(name, 0, 0, "patch", workSite("a"), "status")
+	refusedStatus := wrote(other, 1, 0, "patch", workSite("a"), "status")
+	refusedStatus.Event.(*observe.Called).Status = 403
 	connected := func(name string) observe.Client { return observe.Client{Name: name, Connected: true} }
 	const want = name + " has no watch, and made its last request at 12:00:00.000 (1 m 40 s ago)."
 	for text, tc := range map[string]struct {
@@ -146,6 +153,12 @@ func TestClientsWithoutAWatch(t *testing.T) {
 		"deletes":                    {[]observe.Client{silent}, slices.Concat(twice, []observe.Record{wrote(name, 0, 3, "delete", pod("a"), ""), wrote(name, 0, 4, "delete", pod("b"), "")}), workSite("a"), nil},
 		"another user runs it":       {[]observe.Client{silent, connected("shop-operator (u)")}, records, workSite("a"), nil},
 		"another program reacts":     {[]observe.Client{silent, connected(other)}, reacts, workSite("a"), nil},
+		"last wrote the status":      {[]observe.Client{watched}, []observe.Record{status}, workSite("a"), []string{want}},
+		"another one was refused":    {[]observe.Client{watched}, []observe.Record{status, refusedStatus}, workSite("a"), []string{want}},
+		"another one wrote it since": {[]observe.Client{watched}, []observe.Record{status, wrote(other, 1, 0, "patch", workSite("a"), "status")}, workSite("a"), nil},
+		"of another object":          {[]observe.Client{watched}, []observe.Record{status}, workSite("b"), nil},
+		"never watched":              {[]observe.Client{silent}, []observe.Record{status}, workSite("a"), nil},
+		"kubectl wrote the status":   {[]observe.Client{kubectl}, []observe.Record{wrote(kubectl.Name, 0, 0, "patch", workSite("a"), "status")}, workSite("a"), nil},
 		"it reacts to other objects": {[]observe.Client{silent, connected(other)}, reacts, workSite("c"), []string{want}},
 	} {
 		now := workState(100, "running")

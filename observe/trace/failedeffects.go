@@ -20,19 +20,29 @@ type failedEffect struct {
 	owned       bool          // they were to create what the object would own
 	ended       bool          // the client learns of no change any more
 	waits       string        // the client is paused or delayed, and has given up the last attempt
+	renamed     bool          // each of them had another name, as generated ones are
+	superseded  bool          // the client has since created another object of the kind for the same owner
 }
 
 // failingWrites are the writes of clients that have failed since the last time that they succeeded, or that another
 // write made up for them.
 type failingWrites map[subject]*failedEffect
 
-// noteStored removes what a write that has been stored has done, or makes up for.
+// noteStored removes what a write that has been stored has done, or makes up for. A dry run makes up for dry runs only.
 func (w failingWrites) noteStored(n *Node) {
 	k, _ := n.subject()
+	if n.dryRun {
+		delete(w, k)
+		return
+	}
 	unnamed := k
 	unnamed.object.name = "" // of an object whose name is generated
+	for _, f := range w {
+		f.superseded = f.superseded || n.createsLike(f.last)
+	}
 	maps.DeleteFunc(w, func(of subject, f *failedEffect) bool {
-		return of == k || of == unnamed && n.creates() || n.replaces(f) || n.deletedNamespace(f.last.Object.Namespace)
+		of.dryRun = false
+		return of == k || of == unnamed && n.creates() || n.replaces(f) || n.deletedNamespace(f.last.Object.Namespace) || n.Gone && f.last.isToBeOwnedBy(*n.Object)
 	})
 }
 
@@ -43,7 +53,7 @@ func (w failingWrites) noteFailed(k subject, n *Node) *failedEffect {
 		f = &failedEffect{first: n, last: n}
 		w[k] = f
 	}
-	f.last, f.times, f.pause = n, f.times+1, max(f.pause, n.Time.Sub(f.last.Time))
+	f.last, f.times, f.pause, f.superseded = n, f.times+1, max(f.pause, n.Time.Sub(f.last.Time)), false
 	return f
 }
 
@@ -95,11 +105,11 @@ func (g *graph) failedEffects(about observe.Object, now observe.Snapshot) []*fai
 			}
 		}
 	}
-	return slices.DeleteFunc(failing.sorted(), func(f *failedEffect) bool {
+	return g.foldRenamed(slices.DeleteFunc(failing.sorted(), func(f *failedEffect) bool {
 		c := clientOf[f.last.Controller]
 		tried := f.times > 1 || c != nil && mayFail(c)
 		return !f.follows && !(f.owned && tried)
-	})
+	}))
 }
 
 // isToBeOwnedBy reports whether a call was to create an object with a reference to its owner, and did not find that it
@@ -210,6 +220,9 @@ func (p phrases) describeAttempts(f *failedEffect, now time.Time) string {
 	if f.times > 1 {
 		times = fmt.Sprintf("%d times in a row", f.times)
 	}
+	if f.renamed {
+		times += " under another name each time"
+	}
 	if ago := now.Sub(f.last.End()); ago >= minPastAttempt {
 		times += ", last " + p.formatDuration(ago) + " ago"
 	}
@@ -221,5 +234,5 @@ func (p phrases) describeAttempts(f *failedEffect, now time.Time) string {
 	if f.waits != "" {
 		reason += "; the client is " + f.waits
 	}
-	return fmt.Sprintf("%s to %s, %s: %s", fails, p.requestName(f.last), times, reason)
+	return fmt.Sprintf("%s to %s%s, %s: %s", fails, p.requestName(f.last), f.owner(), times, reason)
 }

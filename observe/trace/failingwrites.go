@@ -17,9 +17,13 @@ type FailingWrite struct {
 	Object      observe.Object `json:"object"`
 	Subresource string         `json:"subresource,omitempty"`
 	Times       int            `json:"times"` // in a row
-	Status      int            `json:"status,omitempty"`
-	Error       string         `json:"error"` // of the last attempt
-	Last        time.Time      `json:"last"`
+	// Renamed is set if it is a creation, and each attempt had another name: Object is that of the last one. Owner is
+	// the first owner that the object would have: kind, name and UID.
+	Renamed bool            `json:"renamed,omitempty"`
+	Owner   *observe.Object `json:"owner,omitempty"`
+	Status  int             `json:"status,omitempty"`
+	Error   string          `json:"error"` // of the last attempt
+	Last    time.Time       `json:"last"`
 
 	text string
 }
@@ -83,6 +87,7 @@ func (f *failedEffect) isTriedBy(c *observe.Client) bool {
 // those of a process that neither watches nor polls, as a test that expects a refusal, those from before the process began
 // to, attempts that were given up while they were held or delayed, conflicts that were injected, creations of objects that
 // exist, as many clients create first and are content with that answer, and creations in namespaces that are being deleted.
+// Creations under a generated name count together: see foldRenamed.
 func failingWritesIn(calls []observe.Record, now observe.Snapshot) (list []FailingWrite) {
 	failing, watching := failingWrites{}, map[string]*observe.Client{}
 	for i := range now.Clients {
@@ -90,7 +95,8 @@ func failingWritesIn(calls []observe.Record, now observe.Snapshot) (list []Faili
 			watching[c.Name] = c
 		}
 	}
-	for _, n := range newGraph(calls, observe.Object{}, Options{}).nodes {
+	g := newGraph(calls, observe.Object{}, Options{})
+	for _, n := range g.nodes {
 		if n.Kind != Call || !n.isWrite() {
 			continue
 		}
@@ -104,7 +110,7 @@ func failingWritesIn(calls []observe.Record, now observe.Snapshot) (list []Faili
 			failing.noteFailed(k, n)
 		}
 	}
-	found := slices.DeleteFunc(failing.sorted(), func(f *failedEffect) bool {
+	found := slices.DeleteFunc(g.foldRenamed(failing.sorted()), func(f *failedEffect) bool {
 		return !f.isTriedBy(watching[f.last.Controller]) || f.times < failingOften || now.Time.Sub(f.last.Time) > max(triedTime, triedPauses*f.pause)
 	})
 	var shown []*observe.Object
@@ -114,10 +120,14 @@ func failingWritesIn(calls []observe.Record, now observe.Snapshot) (list []Faili
 	p := phrases{ambiguous: ambiguousKinds(shown)}
 	for _, f := range found {
 		n := f.last
-		list = append(list, FailingWrite{
+		w := FailingWrite{
 			Controller: n.Controller, Verb: n.Verb, Object: *n.Object, Subresource: n.Subresource,
-			Times: f.times, Status: n.Status, Error: n.Error, Last: n.Time, text: strings.TrimSpace(n.asWhom() + " " + p.describeAttempts(f, now.Time)),
-		})
+			Times: f.times, Renamed: f.renamed, Status: n.Status, Error: n.Error, Last: n.Time, text: strings.TrimSpace(n.asWhom() + " " + p.describeAttempts(f, now.Time)),
+		}
+		if f.renamed {
+			w.Owner = n.owner
+		}
+		list = append(list, w)
 	}
 	slices.SortStableFunc(list, func(a, b FailingWrite) int {
 		return cmp.Or(cmp.Compare(a.Controller, b.Controller), cmp.Compare(b.Times, a.Times))

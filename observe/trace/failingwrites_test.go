@@ -140,3 +140,95 @@ func TestRefusalsOfATestThatLists(t *testing.T) {
 		}
 	}
 }
+
+// What fails under another generated name each time is one write that fails again and again.
+func TestFailingWritesWithGeneratedNames(t *testing.T) {
+	operator := observe.Client{Name: "kcp (bob)", Watches: []observe.ClientWatch{{Resource: "pods"}}}
+	owner := &observe.Object{Kind: "KubeadmControlPlane", Name: "alpha", UID: "u1"}
+	other := &observe.Object{Kind: "KubeadmControlPlane", Name: "beta", UID: "u2"}
+	of := func(c observe.Called, name string, o *observe.Object) observe.Called {
+		c.Object, c.Owner = pod(name), o
+		if c.Status < 400 && !c.DryRun {
+			c.Wrote = []observe.Written{{Resource: "pods", Namespace: "default", Name: name, ResourceVersion: "9"}}
+		}
+		return c
+	}
+	refused := observe.Called{Verb: "create", Status: 500, Error: "webhook is down"}
+	applied := observe.Called{Verb: "patch", Status: 500, Error: "webhook is down"}
+	exists := observe.Called{Verb: "create", Status: 409, Error: `pods "a" already exists`}
+	ending := observe.Called{Verb: "create", Status: 403, Error: `pods "a" is forbidden: unable to create new content in namespace default because it is being terminated`}
+	dryRun, quota := refused, observe.Called{Verb: "create", Status: 403, Error: "exceeded quota"}
+	dryRun.DryRun = true
+	succeeds, appliedNew, changed := observe.Called{Verb: "create", Status: 201}, observe.Called{Verb: "patch", Status: 201}, observe.Called{Verb: "patch", Status: 200}
+	tried := succeeds
+	tried.DryRun = true
+	gone := observe.Called{Verb: "delete", Status: 200, Object: observe.Object{Group: "cp.example", Resource: "kcps", Kind: "KubeadmControlPlane", Namespace: "default", Name: "alpha", UID: "u1"}}
+	gone.Wrote = []observe.Written{{Resource: "kcps.cp.example", Namespace: "default", Name: "alpha", ResourceVersion: "10", Deleted: true}}
+	three := func(c observe.Called, o *observe.Object) []observe.Called {
+		return []observe.Called{of(c, "a", o), of(c, "b", o), of(c, "c", o)}
+	}
+	const created = "fails to create Pod default/c for KubeadmControlPlane alpha, 3 times in a row under another name each time: 500: webhook is down"
+	for name, tc := range map[string]struct {
+		calls []observe.Called // one a second
+		want  []string
+	}{
+		"creations":                {three(refused, owner), []string{created}},
+		"applies":                  {three(applied, owner), []string{"fails to patch Pod default/c for KubeadmControlPlane alpha, 3 times in a row under another name each time: 500: webhook is down"}},
+		"without an owner":         {three(refused, nil), []string{"fails to create Pod default/c, 3 times in a row under another name each time: 500: webhook is down"}},
+		"patches of other objects": {three(applied, nil), nil},
+		"applies to what exists":   {slices.Concat([]observe.Called{of(changed, "a", nil), of(changed, "b", nil), of(changed, "c", nil)}, three(applied, owner)), nil},
+		"twice":                    {three(refused, owner)[:2], nil},
+		"for several owners":       {[]observe.Called{of(refused, "a", owner), of(refused, "b", other), of(refused, "c", owner), of(refused, "d", other)}, nil},
+		"for several reasons":      {[]observe.Called{of(refused, "a", owner), of(quota, "b", owner), of(refused, "c", owner)}, nil},
+		"one succeeded":            {slices.Concat(three(refused, owner), []observe.Called{of(succeeds, "d", owner)}), nil},
+		"one was applied":          {slices.Concat(three(refused, owner), []observe.Called{of(appliedNew, "d", owner)}), nil},
+		"one succeeded in between": {[]observe.Called{of(refused, "a", owner), of(refused, "b", owner), of(succeeds, "c", owner), of(refused, "d", owner), of(refused, "e", owner)}, nil},
+		"another owner's":          {slices.Concat(three(refused, owner), []observe.Called{of(succeeds, "d", other)}), []string{created}},
+		"a change of another one":  {slices.Concat(three(refused, owner), []observe.Called{of(changed, "d", owner)}), []string{created}},
+		"a dry run succeeded":      {slices.Concat(three(refused, owner), []observe.Called{of(tried, "d", owner)}), []string{created}},
+		"dry runs":                 {three(dryRun, owner), nil},
+		"the names are taken":      {three(exists, owner), nil},
+		"the namespace ends":       {three(ending, owner), nil},
+		"the owner is gone":        {slices.Concat(three(refused, owner), []observe.Called{gone}), nil},
+		"each name is tried again": {slices.Repeat(three(refused, owner), 3), []string{
+			"fails to create Pod default/a, 3 times in a row: 500: webhook is down", "fails to create Pod default/b, 3 times in a row: 500: webhook is down", "fails to create Pod default/c, 3 times in a row: 500: webhook is down",
+		}},
+		"one name more":             {slices.Concat(slices.Repeat(three(refused, owner)[:1], 3), three(refused, owner)[1:]), []string{"fails to create Pod default/a, 3 times in a row: 500: webhook is down"}},
+		"a dry run before each":     {slices.Repeat([]observe.Called{of(tried, "a", owner), of(refused, "a", owner)}, 3), []string{"fails to create Pod default/a, 3 times in a row: 500: webhook is down"}},
+		"a dry run again and again": {slices.Repeat([]observe.Called{of(dryRun, "a", owner)}, 3), []string{"fails to create Pod default/a in a dry run, 3 times in a row: 500: webhook is down"}},
+		"a dry run, then the write": {slices.Concat(slices.Repeat([]observe.Called{of(dryRun, "a", owner)}, 3), []observe.Called{of(succeeds, "a", owner)}), nil},
+	} {
+		var objects []observe.Object
+		for i := range tc.calls {
+			objects = append(objects, tc.calls[i].Object)
+		}
+		records := clientCalls(slices.Clone(tc.calls)...)
+		for i := range records {
+			c := records[i].Event.(*observe.Called)
+			c.Object, c.Controller = objects[i], operator.Name
+		}
+		now := observe.Snapshot{Time: records[len(records)-1].Time, Clients: []observe.Client{operator}}
+		var got []string
+		for _, f := range failingWritesIn(records, now) {
+			got = append(got, f.String())
+		}
+		if !slices.Equal(got, tc.want) {
+			t.Errorf("%s: got %q", name, got)
+		}
+	}
+}
+
+// The children that a client creates at once are not attempts at one of them.
+func TestCreationsThatFailAtOnce(t *testing.T) {
+	operator := observe.Client{Name: "kcp (bob)", Watches: []observe.ClientWatch{{Resource: "pods"}}}
+	records := clientCalls(slices.Repeat([]observe.Called{{Verb: "create", Status: 500, Error: "webhook is down"}}, 4)...)
+	began := records[0].Time
+	for i := range records {
+		c := records[i].Event.(*observe.Called)
+		c.Controller, c.Object, c.Began = operator.Name, pod(fmt.Sprint("a", i)), began.Add(time.Duration(i)*100*time.Millisecond)
+		records[i].Time = c.Began.Add(c.Took)
+	}
+	if got := failingWritesIn(records, observe.Snapshot{Time: began.Add(time.Second), Clients: []observe.Client{operator}}); len(got) > 0 {
+		t.Errorf("got %v", got)
+	}
+}

@@ -34,6 +34,7 @@ const maxRound = 64
 type subject struct {
 	controller, queue, key string
 	verb, subresource      string
+	dryRun                 bool
 	object                 place
 }
 
@@ -116,7 +117,7 @@ func (n *Node) subject() (subject, bool) {
 	case n.Kind == Sync && n.Key != "":
 		return subject{controller: n.Controller, queue: n.Queue, key: n.Key}, true
 	case n.Kind == Call && n.client && n.isWrite() && n.Object != nil:
-		return subject{controller: n.Controller, verb: n.Verb, subresource: n.Subresource, object: placeOf(n.Object)}, true
+		return subject{controller: n.Controller, verb: n.Verb, subresource: n.Subresource, dryRun: n.dryRun, object: placeOf(n.Object)}, true
 	}
 	return subject{}, false
 }

@@ -138,6 +138,7 @@ type Node struct {
 	unrecorded bool
 
 	unexplained *observe.Received // as of Called
+	dryRun      bool              // for a call: it is to store nothing
 	client      bool              // for a call: a client outside of the process made it, or ctrlplane for its user
 	aggregated  bool              // for a call: an aggregated API server has answered it
 	noStatus    bool              // for a call: its object existed, and had no status subresource

@@ -28,6 +28,33 @@ func (n *Node) noteObsoleting(last map[What]*Node, effect What) {
 	}
 }
 
+// minorWrite is a write of the status, or a dry run, as a client tries it again and again.
+type minorWrite struct {
+	client         string
+	status, dryRun bool
+}
+
+// forgetMadeUp replaces the last writes that were refused or have failed by the last ones that still count: the client has made
+// up for one of the status by a later one, also if that changed nothing, and for a dry run by another one or by the write.
+func forgetMadeUp(last map[What]*Node, mine []*Node, about observe.Object) {
+	delete(last, Refused)
+	delete(last, Failed)
+	made := map[minorWrite]bool{}
+	for _, n := range slices.Backward(mine) {
+		w := minorWrite{n.Controller, n.Subresource == "status", n.dryRun}
+		switch effect := n.writeEffect(about); {
+		case effect == Refused || effect == Failed:
+			if isMinor := w.status || w.dryRun; last[effect] == nil && !(isMinor && made[w]) {
+				last[effect] = n
+			}
+		case n.isWrite() && !n.failed():
+			made[w] = true
+			w.dryRun = true
+			made[w] = true
+		}
+	}
+}
+
 // addLater adds the last change of a kind, or instead the later write that makes it obsolete: a
 // restore has brought back what was deleted, and after a refusal a client has succeeded.
 func (c *Chain) addLater(what What, last map[What]*Node) {

@@ -44,6 +44,9 @@ func TestWhySaysWhatHappenedSince(t *testing.T) {
 	gone := observe.Called{Verb: "delete", Wrote: written("12", true)}
 	patched := observe.Called{Verb: "patch", ResourceVersion: "8", Wrote: written("8", false)}
 	status := observe.Called{Verb: "update", Subresource: "status", ResourceVersion: "10", Wrote: written("10", false)}
+	statusRefused := observe.Called{Verb: "patch", Subresource: "status", Status: 409, Error: observe.InjectedFault}
+	sameStatus := observe.Called{Verb: "patch", Subresource: "status", ResourceVersion: "7"} // changes nothing
+	dryRefused, dryRun := observe.Called{Verb: "patch", Status: 409, Error: observe.InjectedFault, DryRun: true}, observe.Called{Verb: "patch", ResourceVersion: "7", DryRun: true}
 	restored := observe.Called{Verb: observe.VerbRestore, ResourceVersion: "11", Wrote: written("11", false)}
 	removed := observe.Called{Verb: observe.VerbRestore, ResourceVersion: "12", Wrote: written("12", true)}
 	later := "Later, at 12:00:01.000, kubectl (admin) "
@@ -78,16 +81,26 @@ func TestWhySaysWhatHappenedSince(t *testing.T) {
 		"changed by a restore":   {[]observe.Called{created, scaled, restored}, "", []string{"was created"}, "Later"},
 		"removed by a restore":   {[]observe.Called{created, removed}, "", []string{later + "removed Deployment web"}, "restored"},
 
-		"changed since":            {[]observe.Called{created, scaled, status}, "", []string{"was created", later + `scaled Deployment web: "why web --changed" shows the last change.`}, "times"},
-		"changed twice":            {[]observe.Called{created, patched, scaled, status}, "", []string{`Later changed 2 times by requests of users, last at 12:00:02.000, kubectl (admin) scaled Deployment web: "why web --changed" shows the last change.`}, ""},
-		"changed, then its status": {[]observe.Called{created, scaled, status}, Changed, []string{"The last change by a user: at 12:00:01.000, kubectl (admin) scaled Deployment web; what follows has changed only the status since."}, "Later"},
-		"changed, then reverted":   {[]observe.Called{created, scaled, reverted, status}, Changed, []string{"The last change by a user: at 12:00:01.000, kubectl (admin) scaled Deployment web; after it, at 12:00:02.000, kubectl (admin) patched Deployment web; what follows has changed only the status since."}, "Later"},
-		"changed and deleted":      {[]observe.Called{created, scaled, gone}, "", []string{"deleted Deployment web"}, "scaled"},
-		"only its status":          {[]observe.Called{created, status}, Changed, []string{"was changed"}, "last change by a user"},
-		"refused, then done":       {[]observe.Called{created, refused, scaled}, "", []string{"was created", `Later, at 12:00:02.000, kubectl (admin) scaled Deployment web: "why web --changed" shows the last change.`}, "failed"},
-		"refused, then its status": {[]observe.Called{created, refused, status}, "", []string{later + "failed to patch"}, "--changed"},
-		"refused after that":       {[]observe.Called{created, scaled, refused}, "", []string{"shows the last change.\nLater, at 12:00:02.000, kubectl (admin) failed to patch"}, ""},
-		"refused, then restored":   {[]observe.Called{created, refused, deleted, restored}, "", []string{"Later, at 12:00:03.000, kubectl (admin) restored Deployment web."}, "failed"},
+		"changed since":                    {[]observe.Called{created, scaled, status}, "", []string{"was created", later + `scaled Deployment web: "why web --changed" shows the last change.`}, "times"},
+		"changed twice":                    {[]observe.Called{created, patched, scaled, status}, "", []string{`Later changed 2 times by requests of users, last at 12:00:02.000, kubectl (admin) scaled Deployment web: "why web --changed" shows the last change.`}, ""},
+		"changed, then its status":         {[]observe.Called{created, scaled, status}, Changed, []string{"The last change by a user: at 12:00:01.000, kubectl (admin) scaled Deployment web; what follows has changed only the status since."}, "Later"},
+		"changed, then reverted":           {[]observe.Called{created, scaled, reverted, status}, Changed, []string{"The last change by a user: at 12:00:01.000, kubectl (admin) scaled Deployment web; after it, at 12:00:02.000, kubectl (admin) patched Deployment web; what follows has changed only the status since."}, "Later"},
+		"changed and deleted":              {[]observe.Called{created, scaled, gone}, "", []string{"deleted Deployment web"}, "scaled"},
+		"only its status":                  {[]observe.Called{created, status}, Changed, []string{"was changed"}, "last change by a user"},
+		"refused, then done":               {[]observe.Called{created, refused, scaled}, "", []string{"was created", `Later, at 12:00:02.000, kubectl (admin) scaled Deployment web: "why web --changed" shows the last change.`}, "failed"},
+		"refused, then its status":         {[]observe.Called{created, refused, status}, "", []string{later + "failed to patch"}, "--changed"},
+		"refused after that":               {[]observe.Called{created, scaled, refused}, "", []string{"shows the last change.\nLater, at 12:00:02.000, kubectl (admin) failed to patch"}, ""},
+		"status refused":                   {[]observe.Called{created, statusRefused}, "", []string{later + "failed to patch Deployment web status"}, ""},
+		"status refused, then written":     {[]observe.Called{created, statusRefused, status}, "", []string{"was created"}, "failed"},
+		"status refused, then the same":    {[]observe.Called{created, statusRefused, sameStatus}, "", []string{"was created"}, "failed"},
+		"status refused after that":        {[]observe.Called{created, statusRefused, status, statusRefused}, "", []string{"Later, at 12:00:03.000, kubectl (admin) failed to patch Deployment web status"}, ""},
+		"refused, then its status, twice":  {[]observe.Called{created, refused, statusRefused, status}, "", []string{later + "failed to patch Deployment web: 422"}, "status"},
+		"status refused, then a dry run":   {[]observe.Called{created, statusRefused, dryRun}, "", []string{later + "failed to patch Deployment web status"}, ""},
+		"dry run refused":                  {[]observe.Called{created, dryRefused}, "", []string{later + "failed to patch Deployment web in a dry run: 409"}, ""},
+		"dry run refused, then not":        {[]observe.Called{created, dryRefused, dryRun}, "", []string{"was created"}, "failed"},
+		"dry run refused, then the status": {[]observe.Called{created, dryRefused, status}, "", []string{later + "failed to patch Deployment web in a dry run"}, ""},
+		"refused, then a dry run":          {[]observe.Called{created, refused, dryRun}, "", []string{later + "failed to patch Deployment web: 422"}, ""},
+		"refused, then restored":           {[]observe.Called{created, refused, deleted, restored}, "", []string{"Later, at 12:00:03.000, kubectl (admin) restored Deployment web."}, "failed"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			chain, err := Why(clientCalls(tc.calls...), deployment("web"), Options{What: tc.what, WhyDeleted: "why web --deleted", WhyChanged: "why web --changed"})

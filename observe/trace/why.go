@@ -69,8 +69,9 @@ func Why(records []observe.Record, about observe.Object, o Options) (*Chain, err
 	if len(mine) == 0 {
 		return nil, noRecordsError(about, o)
 	}
+	mine = inStoredOrder(mine, about)
 	last := map[What]*Node{}
-	for _, n := range inStoredOrder(mine, about) {
+	for _, n := range mine {
 		if w := n.writeEffect(about); w != "" {
 			last[w] = n
 			n.noteObsoleting(last, w)
@@ -80,13 +81,14 @@ func Why(records []observe.Record, about observe.Object, o Options) (*Chain, err
 	}
 	what := cmp.Or(o.What, firstRecorded(last))
 	n := toExplain(g.nodes, last, what, about)
+	forgetMadeUp(last, mine, about)
 	if n == nil {
 		return nil, newUnknownChangeError(about, what, records, last, o)
 	}
 	c := newChain(about, what, n, o)
 	c.quoteReason(records)
 	c.addSince(last)
-	c.addUserChanges(userChanges(inStoredOrder(mine, about), about))
+	c.addUserChanges(userChanges(mine, about))
 	if o.What == "" {
 		c.failedEffects = g.failedEffects(about, o.State)
 	}

@@ -67,7 +67,11 @@ func (p phrases) requestName(n *Node) string {
 	case n.isEviction():
 		return "evict " + p.objectName(n.Object)
 	}
-	return n.Verb + " " + p.targetName(n)
+	name := n.Verb + " " + p.targetName(n)
+	if n.dryRun {
+		name += " in a dry run"
+	}
+	return name
 }
 
 // describeWrite describes a call or an outside write.
