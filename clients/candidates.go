@@ -48,7 +48,8 @@ type period struct {
 	// parallel is set once it has made two at once: then it has several workers, and may have taken
 	// a key while one of them worked for another object.
 	parallel bool
-	// shared is set once it has made two of the same object at once: then several controllers work for the same objects.
+	// shared is set once it has made two of the same object at once, as several controllers work for the same objects, or once
+	// it has often been late: its events wait although it is idle.
 	shared bool
 }
 

@@ -38,7 +38,7 @@ func (cl *client) likelyCause(r *request, answer recording.ResponseSummary) (seq
 	if w.hasReceivedMade() {
 		w.made = ""
 	}
-	cl.written.add(ownVersion{version: w.made, status: w.isStatus})
+	cl.written.add(ownVersion{version: w.made, status: w.isStatus, answered: w.answered})
 	if len(w.watches) == 0 {
 		return 0, nil
 	}

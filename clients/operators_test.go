@@ -59,8 +59,9 @@ func TestLikelyCausesOfOperatorsAreTrue(t *testing.T) {
 	}{
 		{"Argo Rollouts", readTraffic(t, "testdata/operators/argo-rollouts.jsonl.gz"), 22, 4},
 		{"cert-manager", certManager, 78, 8},
-		{"cert-manager with one user agent", oneAgent, 43, 27},
-		{"Karpenter", readTraffic(t, "testdata/operators/karpenter.jsonl.gz"), 148, 12},
+		{"cert-manager with one user agent", oneAgent, 44, 18},
+		{"Karpenter", readTraffic(t, "testdata/operators/karpenter.jsonl.gz"), 143, 7},
+		{"Cluster API", readTraffic(t, "testdata/operators/cluster-api.jsonl.gz"), 139, 146},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			if right, _, wrong := rateOperator(t, test.name, test.lines); right < test.right || wrong > test.wrong {

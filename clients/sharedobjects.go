@@ -6,8 +6,8 @@ import (
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
-// chooseShared returns the likeliest cause of a write of a program with several controllers for the same objects; nil if none
-// is likely. Each has workers and timers of its own, so that an event does not wait: one that came long before is not the
+// chooseShared returns the likeliest cause of a write of a program with several controllers for the same objects, or one that
+// is often late; nil if none is likely. Each has workers and timers of its own, so that an event does not wait: one that came long before is not the
 // cause. If several objects have changed at about the same time, it is not known for which of them the write is.
 func (w *write) chooseShared() *event {
 	near := w.nearEvents()
@@ -18,7 +18,18 @@ func (w *write) chooseShared() *event {
 	if found {
 		return run.cause
 	}
-	return onlyObject(near)
+	if e := onlyObject(near); e != nil && !w.mayBeOfSyncThatMade(e) {
+		return e
+	}
+	return nil
+}
+
+// mayBeOfSyncThatMade reports whether the sync which has made the version of an event may go on with the write: a worker waits
+// for the answer, and soon makes the next one.
+func (w *write) mayBeOfSyncThatMade(e *event) bool {
+	v, isOwn := w.versions.of(e)
+	pause := w.began.Sub(v.answered)
+	return isOwn && pause >= 0 && pause <= busyGap
 }
 
 // nearEvents returns the events just before the write that are near, in order.
@@ -40,11 +51,12 @@ func (w *write) isNear(e *event) bool {
 }
 
 // runBefore returns the last run of writes that the write may continue: that wrote an object which it names, or one that names
-// the written one.
+// the written one, for an event that is near, or not known.
 func (w *write) runBefore() (run startedRun, found bool) {
 	for _, r := range slices.Backward(w.runs) {
 		last := r.cause.lastRun(w)
-		if w.mayContinue(r, last, maxPause) && (last.hasWrittenOneOf(&w.names) || w.mentioned.isIn(&last.names)) {
+		isFor := r.cause.isUnknown() || w.isNear(r.cause)
+		if isFor && w.mayContinue(r, last, usualPause) && (last.hasWrittenOneOf(&w.names) || w.mentioned.isIn(&last.names)) {
 			return r, true
 		}
 	}
