@@ -52,6 +52,9 @@ func (cl *client) likelyCause(r *request, answer recording.ResponseSummary) (seq
 			cause, woken = w.chooseShared(), true
 		} else {
 			cause, woken = w.choose(c)
+			if w.busy.late && cause != nil && !w.isOnlyReason(cause, c) {
+				cause = nil
+			}
 		}
 	}
 	if cause == nil || w.mayFollowFromLost(cause) {

@@ -6,8 +6,8 @@ import (
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
-// chooseShared returns the likeliest cause of a write of a program with several controllers for the same objects, or one that
-// is often late; nil if none is likely. Each has workers and timers of its own, so that an event does not wait: one that came long before is not the
+// chooseShared returns the likeliest cause of a write of a program with several controllers for the same objects; nil if none
+// is likely. Each has workers and timers of its own, so that an event does not wait: one that came long before is not the
 // cause. If several objects have changed at about the same time, it is not known for which of them the write is.
 func (w *write) chooseShared() *event {
 	near := w.nearEvents()
@@ -90,4 +90,12 @@ func onlyObject(events []*event) *event {
 		return nil
 	}
 	return last
+}
+
+// isOnlyReason reports whether nothing else explains a write of a program that is often late: no other client has changed another
+// related object since the last run for such objects began, or the write continues that.
+func (w *write) isOnlyReason(cause *event, c *candidates) bool {
+	return cause == c.last && c.isContinuedBy(w) || !slices.ContainsFunc(w.related, func(e *event) bool {
+		return w.isOthers(e) && e.at.After(c.taken) && !e.isOf(cause.object())
+	})
 }

@@ -69,7 +69,7 @@ func (cl *client) noteLate(e *event, w *write) {
 	} else {
 		cl.prompt++
 	}
-	cl.busy.shared = cl.busy.shared || cl.late >= minLate && cl.late*lateShare >= cl.late+cl.prompt
+	cl.busy.late = cl.busy.late || cl.late >= minLate && cl.late*lateShare >= cl.late+cl.prompt
 }
 
 // failedWrite is why a write was made that has failed.
