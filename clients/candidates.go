@@ -50,6 +50,8 @@ type period struct {
 	parallel bool
 	// shared is set once it has made two of the same object at once: then several controllers work for the same objects.
 	shared bool
+	// late is set once it has often begun long after an event although it was idle: events wait, or it works long before it writes.
+	late bool
 }
 
 // answeredWrite is a write of an object, and when it was answered.
@@ -95,7 +97,7 @@ func (cl *client) noteBusy(w *write) {
 	})
 	cl.wrote[cl.nextWrote%len(cl.wrote)] = answeredWrite{w.object, w.answered}
 	cl.nextWrote++
-	w.busy.parallel, w.busy.shared = cl.busy.parallel, cl.busy.shared
+	w.busy.parallel, w.busy.shared, w.busy.late = cl.busy.parallel, cl.busy.shared, cl.busy.late
 	if w.answered.After(before.to) {
 		cl.busy.to = w.answered
 	}

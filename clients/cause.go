@@ -38,7 +38,7 @@ func (cl *client) likelyCause(r *request, answer recording.ResponseSummary) (seq
 	if w.hasReceivedMade() {
 		w.made = ""
 	}
-	cl.written.add(ownVersion{version: w.made, status: w.isStatus})
+	cl.written.add(ownVersion{version: w.made, status: w.isStatus, answered: w.answered})
 	if len(w.watches) == 0 {
 		return 0, nil
 	}
@@ -52,6 +52,9 @@ func (cl *client) likelyCause(r *request, answer recording.ResponseSummary) (seq
 			cause, woken = w.chooseShared(), true
 		} else {
 			cause, woken = w.choose(c)
+			if w.busy.late && cause != nil && !w.isOnlyReason(cause, c) {
+				cause = nil
+			}
 		}
 	}
 	if cause == nil || w.mayFollowFromLost(cause) {

@@ -72,6 +72,8 @@ type client struct {
 	gets       [keptGets]get          // in a ring
 	nextGet    int
 	pauses     []time.Duration // the last ones within runs of writes
+	late       int             // how many runs of writes began long after their causes although the client was idle
+	prompt     int             // how many others began
 }
 
 // answered is the last call of a client.

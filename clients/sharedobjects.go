@@ -18,7 +18,18 @@ func (w *write) chooseShared() *event {
 	if found {
 		return run.cause
 	}
-	return onlyObject(near)
+	if e := onlyObject(near); e != nil && !w.mayBeOfSyncThatMade(e) {
+		return e
+	}
+	return nil
+}
+
+// mayBeOfSyncThatMade reports whether the sync which has made the version of an event may go on with the write: a worker waits
+// for the answer, and soon makes the next one.
+func (w *write) mayBeOfSyncThatMade(e *event) bool {
+	v, isOwn := w.versions.of(e)
+	pause := w.began.Sub(v.answered)
+	return isOwn && pause >= 0 && pause <= busyGap
 }
 
 // nearEvents returns the events just before the write that are near, in order.
@@ -40,11 +51,12 @@ func (w *write) isNear(e *event) bool {
 }
 
 // runBefore returns the last run of writes that the write may continue: that wrote an object which it names, or one that names
-// the written one.
+// the written one, for an event that is near, or not known.
 func (w *write) runBefore() (run startedRun, found bool) {
 	for _, r := range slices.Backward(w.runs) {
 		last := r.cause.lastRun(w)
-		if w.mayContinue(r, last, maxPause) && (last.hasWrittenOneOf(&w.names) || w.mentioned.isIn(&last.names)) {
+		isFor := r.cause.isUnknown() || w.isNear(r.cause)
+		if isFor && w.mayContinue(r, last, usualPause) && (last.hasWrittenOneOf(&w.names) || w.mentioned.isIn(&last.names)) {
 			return r, true
 		}
 	}
@@ -78,4 +90,12 @@ func onlyObject(events []*event) *event {
 		return nil
 	}
 	return last
+}
+
+// isOnlyReason reports whether nothing else explains a write of a program that is often late: no other client has changed another
+// related object since the last run for such objects began, or the write continues that.
+func (w *write) isOnlyReason(cause *event, c *candidates) bool {
+	return cause == c.last && c.isContinuedBy(w) || !slices.ContainsFunc(w.related, func(e *event) bool {
+		return w.isOthers(e) && e.at.After(c.taken) && !e.isOf(cause.object())
+	})
 }

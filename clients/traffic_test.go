@@ -35,6 +35,7 @@ type trafficLine struct {
 	Answer json.RawMessage
 	Report *Report
 	Agent  string // "" = operatorAgent
+	Conn   string // "" = all lines share one
 	Cause  string // of a write, as KIND NAME VERSION; several that are right are separated by "|"
 }
 
@@ -138,7 +139,7 @@ func replayTraffic(t *testing.T, lines []trafficLine) map[int]*observe.Delivered
 				switch {
 				case l.Path != "" && l.Watch > 0:
 					until(l.At)
-					f.handleAs(cmp.Or(l.Agent, operatorAgent), http.MethodGet, l.Path, "", func(w http.ResponseWriter) {
+					f.handleAs(l.Conn, cmp.Or(l.Agent, operatorAgent), http.MethodGet, l.Path, "", func(w http.ResponseWriter) {
 						w.Header().Set("Content-Type", "application/json;stream=watch")
 						w.WriteHeader(http.StatusOK)
 						end := time.After(time.Until(begin.Add(ends[l.Watch])))
@@ -156,7 +157,7 @@ func replayTraffic(t *testing.T, lines []trafficLine) map[int]*observe.Delivered
 					frames[l.Watch] <- l.Frame
 				case l.Method != "":
 					until(l.Began)
-					f.handleAs(cmp.Or(l.Agent, operatorAgent), l.Method, l.Path, string(l.Sent), func(w http.ResponseWriter) {
+					f.handleAs(l.Conn, cmp.Or(l.Agent, operatorAgent), l.Method, l.Path, string(l.Sent), func(w http.ResponseWriter) {
 						until(l.At)
 						w.Header().Set("Content-Type", "application/json")
 						w.WriteHeader(l.Status)
@@ -190,11 +191,12 @@ func replayTraffic(t *testing.T, lines []trafficLine) map[int]*observe.Delivered
 
 // handle serves a request of the operator, whose watches and writes share a connection.
 func (f *fixture) handle(method, path, sent string, answer func(http.ResponseWriter)) {
-	f.handleAs(operatorAgent, method, path, sent, answer)
+	f.handleAs("", operatorAgent, method, path, sent, answer)
 }
 
-func (f *fixture) handleAs(agent, method, path, sent string, answer func(http.ResponseWriter)) {
+func (f *fixture) handleAs(conn, agent, method, path, sent string, answer func(http.ResponseWriter)) {
 	req := httptest.NewRequestWithContext(f.Context(), method, path, strings.NewReader(sent))
+	req.RemoteAddr = cmp.Or(conn, req.RemoteAddr)
 	req.ProtoMajor = 2
 	req.Header.Set("User-Agent", agent)
 	req.Header.Set("Content-Type", "application/json")

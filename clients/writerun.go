@@ -45,9 +45,31 @@ func (cl *client) noteWrite(w *write, cause *event, of *candidates, woken bool) 
 	case w.routine:
 	case begins:
 		cl.noteRun(cause, w, w.busy.to)
+		if !woken && cause != of.last {
+			cl.noteLate(cause, w)
+		}
 	default:
 		cl.noteContinued(w)
 	}
+}
+
+// A client is often late once minLate runs, and one of lateShare, began late.
+const minLate, lateShare = 4, 3
+
+// noteLate notes whether a run of writes began long after its cause, although the client was idle, as with a limit of how often
+// it works for an object.
+func (cl *client) noteLate(e *event, w *write) {
+	if e.isUnknown() || e.change == observe.Listed {
+		return
+	}
+	cl.mu.Lock()
+	defer cl.mu.Unlock()
+	if w.began.Sub(later(e.seen(), w.busy.to)) > maxPause {
+		cl.late++
+	} else {
+		cl.prompt++
+	}
+	cl.busy.late = cl.busy.late || cl.late >= minLate && cl.late*lateShare >= cl.late+cl.prompt
 }
 
 // failedWrite is why a write was made that has failed.
@@ -186,9 +208,10 @@ func (e *event) record(o *observe.Observer) uint64 {
 
 // ownVersion is a version that a client has written.
 type ownVersion struct {
-	version string
-	status  bool      // of which it has written the status
-	origin  time.Time // of what another client has changed, or was listed, that the write follows from; zero if that is not known
+	version  string
+	status   bool      // of which it has written the status
+	answered time.Time // the write
+	origin   time.Time // of what another client has changed, or was listed, that the write follows from; zero if that is not known
 }
 
 // ownVersions are the last ones of a client. Its methods are safe for concurrent use.

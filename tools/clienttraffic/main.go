@@ -5,12 +5,16 @@
 //
 //	clienttraffic -kubeconfig FILE -out traffic.jsonl -write-kubeconfig operator.kubeconfig
 //
+// For an operator of several programs, -write-kubeconfig names a file for each, separated by commas: the lines have the name
+// of the program, which is that of the file without its suffix.
+//
 // All answers are in JSON. What a Secret has is not recorded: do not watch or write any.
 package main
 
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"flag"
@@ -23,6 +27,7 @@ import (
 	"net/url"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"strings"
 	"sync"
 	"syscall"
@@ -49,6 +54,7 @@ type line struct {
 	Status int             `json:"status,omitempty"`
 	Answer json.RawMessage `json:"answer,omitempty"`
 	Report json.RawMessage `json:"report,omitempty"`
+	Agent  string          `json:"agent,omitempty"` // the program, if there are several
 }
 
 type recorder struct {
@@ -68,24 +74,24 @@ func (r *recorder) write(l line) {
 	}
 }
 
-func (r *recorder) newWatch(path string) int {
+func (r *recorder) newWatch(path, agent string) int {
 	r.mu.Lock()
 	r.watches++
 	n := r.watches
 	r.mu.Unlock()
-	r.write(line{Watch: n, Path: path})
+	r.write(line{Watch: n, Path: path, Agent: agent})
 	return n
 }
 
-// record records a request and the answer to it.
-func (r *recorder) record(next http.Handler) http.Handler {
+// record records a request of a program and the answer to it.
+func (r *recorder) record(agent string, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		path := req.URL.RequestURI()
-		req.Header.Set("Accept", "application/json")
+		req.Header.Set("Accept", cmp.Or(strings.ReplaceAll(req.Header.Get("Accept"), runtime.ContentTypeProtobuf, runtime.ContentTypeJSON), runtime.ContentTypeJSON))
 		req.Header.Del("Accept-Encoding")
 		switch {
 		case req.URL.Query().Get("watch") != "":
-			frames := &frames{ResponseWriter: w, recorder: r, watch: r.newWatch(path)}
+			frames := &frames{ResponseWriter: w, recorder: r, watch: r.newWatch(path, agent)}
 			next.ServeHTTP(frames, req)
 			r.write(line{Watch: frames.watch, Ended: true})
 		case req.Method == http.MethodGet:
@@ -97,10 +103,10 @@ func (r *recorder) record(next http.Handler) http.Handler {
 			}
 			req.Body = io.NopCloser(bytes.NewReader(sent))
 			answer := &answer{ResponseWriter: w}
-			l := line{Method: req.Method, Path: path, Began: time.Since(r.begin), Sync: req.Header.Get("Ctrlplane-Sync"), Sent: trim(sent)}
+			l := line{Method: req.Method, Path: path, Began: time.Since(r.begin), Sync: req.Header.Get("Ctrlplane-Sync"), Sent: trim(sent), Agent: agent}
 			next.ServeHTTP(answer, req)
 			if strings.HasPrefix(path, "/ctrlplane/") {
-				l = line{Report: sent}
+				l = line{Report: sent, Agent: agent}
 			} else {
 				l.Status, l.Answer = answer.status, trim(answer.body.Bytes())
 			}
@@ -183,14 +189,14 @@ func (a *answer) Write(p []byte) (int, error) {
 func main() {
 	kubeconfig := flag.String("kubeconfig", "", "kubeconfig of the control plane")
 	out := flag.String("out", "", "file to write")
-	own := flag.String("write-kubeconfig", "", "kubeconfig to write, for the operator")
+	own := flag.String("write-kubeconfig", "", "kubeconfigs to write, for the operator's programs")
 	flag.Parse()
-	if err := run(*kubeconfig, *out, *own); err != nil {
+	if err := run(*kubeconfig, *out, strings.Split(*own, ",")); err != nil {
 		log.Fatal(err)
 	}
 }
 
-func run(kubeconfig, out, own string) (err error) {
+func run(kubeconfig, out string, own []string) (err error) {
 	cfg, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
 	if err != nil {
 		return err
@@ -209,29 +215,37 @@ func run(kubeconfig, out, own string) (err error) {
 	}
 	buffered := bufio.NewWriter(file)
 	defer func() { err = errors.Join(err, buffered.Flush(), file.Close()) }()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return err
-	}
-	if err := writeKubeconfig(own, "http://"+listener.Addr().String()); err != nil {
-		return err
-	}
 	proxy := httputil.NewSingleHostReverseProxy(target)
 	proxy.Transport, proxy.FlushInterval = transport, -1
 	r := &recorder{begin: time.Now(), out: json.NewEncoder(buffered)}
-	server := &http.Server{Handler: r.record(proxy)} //nolint:gosec // for one operator on this machine
-	stop := make(chan os.Signal, 1)
-	signal.Notify(stop, os.Interrupt, syscall.SIGTERM)
-	go func() {
-		<-stop
-		_ = server.Close()
-	}()
-	fmt.Println("recording to", out)
-	if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
-		return err
+	stopped := make(chan os.Signal, 1)
+	signal.Notify(stopped, os.Interrupt, syscall.SIGTERM)
+	for _, file := range own {
+		agent := ""
+		if len(own) > 1 {
+			agent = strings.TrimSuffix(filepath.Base(file), filepath.Ext(file))
+		}
+		server, err := serve(file, r.record(agent, proxy))
+		if err != nil {
+			return err
+		}
+		defer server.Close()
 	}
+	fmt.Println("recording to", out)
+	<-stopped
 	r.mu.Lock() // no line is half written
 	return nil
+}
+
+// serve serves a program of the operator, for which it writes a kubeconfig.
+func serve(kubeconfig string, handler http.Handler) (*http.Server, error) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, err
+	}
+	server := &http.Server{Handler: handler} //nolint:gosec // for one operator on this machine
+	go func() { _ = server.Serve(listener) }()
+	return server, writeKubeconfig(kubeconfig, "http://"+listener.Addr().String())
 }
 
 func writeKubeconfig(path, server string) error {
