@@ -31,7 +31,7 @@ func (s *State) addDoubt(u *unstructured.Unstructured) {
 	}
 	var doubts []string
 	for _, c := range readConditions(u) {
-		if slices.Contains(conditionsOfSuccess, c.Type) && c.Status == metav1.ConditionFalse || slices.Contains(conditionsOfFailure, c.Type) && c.Status == metav1.ConditionTrue {
+		if slices.Contains(conditionsOfSuccess, c.Type) && c.Status != metav1.ConditionTrue || slices.Contains(conditionsOfFailure, c.Type) && c.Status == metav1.ConditionTrue {
 			doubt := fmt.Sprintf("its condition %s is %s", c.Type, c.Status)
 			if why := joinReason(c.Reason, c.Message); why != "" {
 				doubt += ": " + strings.TrimSuffix(why, ".")

@@ -156,8 +156,15 @@ func TestStateOf(t *testing.T) {
 			},
 		},
 		"custom with other conditions": {
-			`{apiVersion: example.com/v1, kind: Widget, metadata: {name: w}, status: {conditions: [{type: Progressing, status: "False"}, {type: Degraded, status: "False"}, {type: Available, status: Unknown}]}}`,
+			`{apiVersion: example.com/v1, kind: Widget, metadata: {name: w}, status: {conditions: [{type: Progressing, status: "False"}, {type: Degraded, status: "False"}, {type: Available, status: "True"}]}}`,
 			State{Status: Current, Message: "Resource is current"},
+		},
+		"custom whose health is not known": {
+			`{apiVersion: example.com/v1, kind: Widget, metadata: {name: w}, status: {conditions: [{type: Available, status: Unknown, reason: WaitingForPaint}, {type: Degraded, status: Unknown}]}}`,
+			State{
+				Status: Current, Message: "Resource is current, but its condition Available is Unknown: WaitingForPaint",
+				Doubt: "its condition Available is Unknown: WaitingForPaint",
+			},
 		},
 		"built-in with such a condition": {
 			`{apiVersion: v1, kind: Node, metadata: {name: n}, status: {conditions: [{type: Ready, status: "True"}, {type: Available, status: "False"}]}}`,
@@ -194,7 +201,7 @@ func TestStateOf(t *testing.T) {
 		"observedGeneration of another form, and invalid":      {observing("", `{type: Available, status: "True"}, {type: InvalidSpec, status: "True", message: no paint}`), State{Status: InProgress, Message: "its condition InvalidSpec is True: no paint"}},
 		"observedGeneration of another form, and unavailable":  {observing("", `{type: Ready, status: "True"}, {type: Synced, status: "False", reason: Unlucky}`), State{Status: InProgress, Message: "its condition Synced is False: Unlucky"}},
 		"observedGeneration of another form, and no condition": {observing("phase: Broken", ""), State{Status: InProgress, Message: "none of its conditions says that it is healthy"}},
-		"observedGeneration of another form, and others":       {observing("", `{type: Progressing, status: "False"}, {type: Available, status: Unknown}`), State{Status: InProgress, Message: "none of its conditions says that it is healthy"}},
+		"observedGeneration of another form, and others":       {observing("", `{type: Progressing, status: "False"}, {type: Available, status: Unknown}`), State{Status: InProgress, Message: "its condition Available is Unknown"}},
 		"conditions of another form": {
 			`{apiVersion: example.com/v1, kind: Widget, metadata: {name: w}, status: {conditions: {Ready: {status: "True"}}}}`,
 			State{Status: Unknown, Message: "its status.conditions is not a list"},
