@@ -188,8 +188,20 @@ func (s *reasonSearch) explainDeletion(u *unstructured.Unstructured) string {
 		return text + explainVolumeUse(u)
 	case of == podKind && len(finalizers) == 0:
 		return text + "; the kubelet of its node has not stopped it"
+	case len(finalizers) > 0 && isCustomKind(of):
+		return text + explainDeleting(u)
 	}
 	return text
+}
+
+// explainDeleting says what the controller of a custom resource waits for, as those of Cluster API report; "" if it does not
+// report that.
+func explainDeleting(u *unstructured.Unstructured) string {
+	c, _ := findCondition(u, "Deleting")
+	if why := joinReason(c.Reason, c.Message); c.Status == metav1.ConditionTrue && why != "" {
+		return ": " + words.OneLine(why)
+	}
+	return ""
 }
 
 // dependents are the resources that the controller of a kind creates.

@@ -193,6 +193,18 @@ status:
 		"being deleted; the namespace controller has not reported the remaining content yet"},
 	{"finalizer", `{apiVersion: example.com/v1, kind: Widget, metadata: {namespace: shop, name: w, deletionTimestamp: "2026-01-01T00:00:00Z", finalizers: [a/b]}}`,
 		"being deleted; waiting for finalizer a/b"},
+	{"finalizer whose controller reports", `
+apiVersion: example.com/v1
+kind: Widget
+metadata: {namespace: shop, name: w, deletionTimestamp: "2026-01-01T00:00:00Z", finalizers: [a/b]}
+status: {conditions: [{type: Deleting, status: "True", reason: WaitingForWorkers, message: "* Workers:\n  * w-1"}]}`,
+		"being deleted; waiting for finalizer a/b: WaitingForWorkers: * Workers: * w-1"},
+	{"finalizer whose controller has begun", `
+apiVersion: example.com/v1
+kind: Widget
+metadata: {namespace: shop, name: w, deletionTimestamp: "2026-01-01T00:00:00Z", finalizers: [a/b]}
+status: {conditions: [{type: Deleting, status: "False", reason: NotDeleting}]}`,
+		"being deleted; waiting for finalizer a/b"},
 	{"object that is being deleted", `{apiVersion: example.com/v1, kind: Widget, metadata: {namespace: shop, name: w, deletionTimestamp: "2026-01-01T00:00:00Z"}}`,
 		"being deleted"},
 	{"finalizers", `{apiVersion: example.com/v1, kind: Widget, metadata: {namespace: shop, name: w, deletionTimestamp: "2026-01-01T00:00:00Z", finalizers: [a/b, c/d]}}`,

@@ -23,7 +23,7 @@ type page struct {
 
 	Title, Summary, Took, Day string
 	Dropped                   string // says that records were dropped
-	Idle                      string // says what was left out
+	Idle, Unexplained         string // say what was left out
 	Diagram                   diagram
 }
 
@@ -55,7 +55,7 @@ func (t *Tree) writePage(w io.Writer) error {
 	return pageTemplate.Execute(w, &page{
 		Policy: webpage.ContentPolicy(style, script), Style: template.CSS(style), Script: template.JS(script),
 		Title: p.fullName(t.About), Summary: t.summarize(p), Took: p.formatDuration(t.Took),
-		Day: t.Start.UTC().Format("2006-01-02 15:04:05 UTC"), Dropped: t.droppedNote(), Idle: t.idleNote(), Diagram: p.newDiagram(t),
+		Day: t.Start.UTC().Format("2006-01-02 15:04:05 UTC"), Dropped: t.droppedNote(), Idle: t.idleNote(), Unexplained: t.unexplainedNote(p), Diagram: p.newDiagram(t),
 	})
 }
 

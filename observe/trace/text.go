@@ -36,6 +36,10 @@ func (t *Tree) writeText(w io.Writer, s Style) error {
 		p.writeBranch(r.item, "", "", "", t.all)
 	}
 	p.writeIdle(t)
+	if note := t.unexplainedNote(p.phrases); note != "" {
+		p.b.WriteString("\n")
+		p.writeSentence(note + ".")
+	}
 	p.writeLegend()
 	_, err := io.WriteString(w, p.b.String())
 	return err

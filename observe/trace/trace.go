@@ -58,6 +58,7 @@ type Tree struct {
 	all            bool // the text folds nothing
 	completeAfter  uint64
 	unchangedRoots int // the number of writes to the object without changes that are left out
+	unexplained    []*Node
 }
 
 // ErrNoRecords says that no record is about the object.
@@ -100,6 +101,7 @@ func Build(records []observe.Record, about observe.Object, o Options) (*Tree, er
 			t.unchangedRoots++
 		}
 	}
+	t.unexplained = g.unexplainedCreations(about, mine)
 	t.setOffsets()
 	return t, nil
 }
