@@ -3,6 +3,7 @@ package ctrlplane
 import (
 	"cmp"
 	"slices"
+	"strings"
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -114,11 +115,20 @@ func lastCompletedRuns(objects []any) map[types.UID]time.Time {
 		if !isJob {
 			return nil // no object of the kind is a Job
 		}
-		if owner := metav1.GetControllerOf(job); owner != nil && isCompleted(job) && job.CreationTimestamp.After(last[owner.UID]) {
-			last[owner.UID] = job.CreationTimestamp.Time
+		if of := cronJobOf(job); of != "" && isCompleted(job) && job.CreationTimestamp.After(last[of]) {
+			last[of] = job.CreationTimestamp.Time
 		}
 	}
 	return last
+}
+
+// cronJobOf returns the UID of the CronJob that a Job is a run of; "" if it is of none.
+func cronJobOf(job *batchv1.Job) types.UID {
+	owner := metav1.GetControllerOf(job)
+	if owner == nil || owner.Kind != "CronJob" || !strings.HasPrefix(owner.APIVersion, batchv1.GroupName+"/") {
+		return ""
+	}
+	return owner.UID
 }
 
 func isCompleted(job *batchv1.Job) bool {
@@ -131,9 +141,5 @@ func isCompleted(job *batchv1.Job) bool {
 // keeps a failed one until others have failed.
 func isSuperseded(o any, completed map[types.UID]time.Time) bool {
 	job, isJob := o.(*batchv1.Job)
-	if !isJob {
-		return false
-	}
-	owner := metav1.GetControllerOf(job)
-	return owner != nil && completed[owner.UID].After(job.CreationTimestamp.Time)
+	return isJob && len(completed) > 0 && completed[cronJobOf(job)].After(job.CreationTimestamp.Time)
 }

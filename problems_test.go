@@ -116,10 +116,11 @@ func TestFailedRunsOfACronJob(t *testing.T) {
 		}
 		return nil
 	})
+	kind := metav1.OwnerReference{APIVersion: "batch/v1", Kind: "CronJob"}
 	run := func(name, owner string, at time.Duration, end batchv1.JobConditionType) {
 		job := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name, CreationTimestamp: metav1.NewTime(now.Add(at))}}
 		if owner != "" {
-			job.OwnerReferences = []metav1.OwnerReference{{Kind: "CronJob", Name: owner, UID: types.UID(owner), Controller: new(true)}}
+			job.OwnerReferences = []metav1.OwnerReference{{APIVersion: kind.APIVersion, Kind: kind.Kind, Name: owner, UID: types.UID(owner), Controller: new(true)}}
 		}
 		if end != "" {
 			job.Status.Conditions = []batchv1.JobCondition{{Type: end, Status: corev1.ConditionTrue}}
@@ -149,6 +150,11 @@ func TestFailedRunsOfACronJob(t *testing.T) {
 	expect("once")
 	run("a-4", "a", 3*time.Minute, batchv1.JobFailed)
 	expect("a-4", "once")
+
+	kind = metav1.OwnerReference{APIVersion: "example.com/v1", Kind: "Workflow"} // whose Jobs are not runs of the same
+	run("w-1", "w", 0, batchv1.JobFailed)
+	run("w-2", "w", time.Minute, batchv1.JobComplete)
+	expect("a-4", "once", "w-1")
 }
 
 // BenchmarkProblemCounter has 5,000 Pods, of which one changes before each count.

@@ -1,8 +1,10 @@
 package apiserver
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -99,14 +101,24 @@ func patchedFields(annotation string) (fields []string) {
 		Patch []struct {
 			Op   string `json:"op"`
 			Path string `json:"path"`
+			From string `json:"from"`
 		} `json:"patch"`
 	}
 	if json.Unmarshal([]byte(annotation), &noted) != nil {
 		return nil
 	}
+	add := func(pointer string) {
+		path := cmp.Or(fieldPath(pointer), "the whole object")
+		if !slices.Contains(fields, path) {
+			fields = append(fields, path)
+		}
+	}
 	for _, p := range noted.Patch {
+		if p.Op == "move" {
+			add(p.From)
+		}
 		if p.Op != "test" {
-			fields = append(fields, fieldPath(p.Path))
+			add(p.Path)
 		}
 	}
 	return fields

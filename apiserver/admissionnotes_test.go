@@ -35,7 +35,8 @@ var webhookAnnotations = []string{
 
 const patched = `{"configuration":"c","webhook":"p.example.com","patchType":"JSONPatch","patch":[` +
 	`{"op":"test","path":"/spec"},{"op":"add","path":"/metadata/labels/app.kubernetes.io~1name","value":"x"},` +
-	`{"op":"replace","path":"/spec/containers/0/image","value":"y"},{"op":"add","path":"/spec/containers/-","value":{}},{"op":"remove","path":"/spec/a~0b"}]}`
+	`{"op":"replace","path":"/spec/containers/0/image","value":"y"},{"op":"add","path":"/spec/containers/-","value":{}},{"op":"add","path":"/spec/containers/-","value":{}},` +
+	`{"op":"move","from":"/spec/old","path":"/spec/a~0b"},{"op":"replace","path":"","value":{}}]}`
 
 func (annotatingPlugin) Validate(_ context.Context, a admission.Attributes, _ admission.ObjectInterfaces) error {
 	for i := 0; i < len(webhookAnnotations); i += 2 {
@@ -74,7 +75,7 @@ func TestWebhooksAreNoted(t *testing.T) {
 		{Name: "v.example.com", Outcome: observe.WebhookIgnored},
 		{Name: "down.example.com", Outcome: observe.WebhookIgnored},
 		{Name: "m.example.com", Outcome: observe.WebhookChanged},
-		{Name: "p.example.com", Outcome: observe.WebhookChanged, Fields: []string{"metadata.labels[app.kubernetes.io/name]", "spec.containers[0].image", "spec.containers", "spec.a~b"}},
+		{Name: "p.example.com", Outcome: observe.WebhookChanged, Fields: []string{"metadata.labels[app.kubernetes.io/name]", "spec.containers[0].image", "spec.containers", "spec.old", "spec.a~b", "the whole object"}},
 		{Name: "q.example.com", Outcome: observe.WebhookChanged},
 	}
 	for _, name := range []string{mutatingwebhook.PluginName, validatingwebhook.PluginName} {

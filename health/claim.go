@@ -58,13 +58,7 @@ func (s *reasonSearch) explainClaimUse(u *unstructured.Unstructured) string {
 	if !slices.Contains(u.GetFinalizers(), claimProtection) {
 		return ""
 	}
-	users := slices.DeleteFunc(s.list(coreResource("pods"), u.GetNamespace(), metav1.ListOptions{}), func(p unstructured.Unstructured) bool {
-		var pod corev1.Pod
-		if convertObject(&p, &pod) != nil || pod.Spec.NodeName == "" { // a kubelet does not start it after that
-			return true
-		}
-		return !slices.ContainsFunc(pod.Spec.Volumes, func(v corev1.Volume) bool { return claimName(&pod, &v) == u.GetName() })
-	})
+	users := s.podsOfClaim(u)
 	if len(users) == 0 {
 		return ""
 	}
@@ -76,6 +70,44 @@ func (s *reasonSearch) explainClaimUse(u *unstructured.Unstructured) string {
 		text += fmt.Sprintf(" (and %s)", words.Count(others, "other Pod"))
 	}
 	return text
+}
+
+// podOfClaim is a Pod that uses a claim.
+type podOfClaim struct {
+	pod       unstructured.Unstructured
+	ephemeral bool // the volume is an ephemeral one, whose claim the Pod controls
+}
+
+// podsOfClaim returns the Pods that keep a claim, as upstream's controller counts them. It lists the Pods of a namespace once for
+// searches that share lists.
+func (s *reasonSearch) podsOfClaim(u *unstructured.Unstructured) (users []unstructured.Unstructured) {
+	namespace := u.GetNamespace()
+	if s.lists.podsOfClaims[namespace] == nil {
+		s.lists.podsOfClaims[namespace] = indexClaims(s.list(coreResource("pods"), namespace, metav1.ListOptions{}))
+	}
+	for _, user := range s.lists.podsOfClaims[namespace][u.GetName()] {
+		if !user.ephemeral || metav1.IsControlledBy(u, &user.pod) {
+			users = append(users, user.pod)
+		}
+	}
+	return users
+}
+
+// indexClaims returns which Pods use a claim, by its name.
+func indexClaims(pods []unstructured.Unstructured) map[string][]podOfClaim {
+	index := map[string][]podOfClaim{}
+	for _, p := range pods {
+		var pod corev1.Pod
+		if convertObject(&p, &pod) != nil || pod.Spec.NodeName == "" { // a kubelet does not start it after that
+			continue
+		}
+		for _, v := range pod.Spec.Volumes {
+			if name := claimName(&pod, &v); name != "" {
+				index[name] = append(index[name], podOfClaim{p, v.Ephemeral != nil})
+			}
+		}
+	}
+	return index
 }
 
 // explainVolumeUse names the claim that keeps a PersistentVolume that is being deleted; "" if none does.

@@ -49,6 +49,8 @@ type sharedLists struct {
 	custom    *customAnswer // nil until it is asked for
 	kinds     map[schema.GroupVersionKind]resource
 	applied   map[Ref]*unstructured.Unstructured // of inventories
+	// podsOfClaims are the Pods that use claims, by namespace and the claim's name.
+	podsOfClaims map[string]map[string][]podOfClaim
 }
 
 // customAnswer has the custom resources.
@@ -60,6 +62,7 @@ type customAnswer struct {
 func newSharedLists() *sharedLists {
 	return &sharedLists{
 		answers: map[listedResource]*listAnswer{}, kinds: map[schema.GroupVersionKind]resource{}, applied: map[Ref]*unstructured.Unstructured{},
+		podsOfClaims: map[string]map[string][]podOfClaim{},
 	}
 }
 

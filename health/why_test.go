@@ -236,8 +236,12 @@ status:
 		"\n---\n" + claimUser("unassigned", "volumes: [{name: v, persistentVolumeClaim: {claimName: c}}]") +
 		"\n---\n" + claimUser("another", "nodeName: n1, volumes: [{name: v, persistentVolumeClaim: {claimName: d}}]"),
 		"being deleted; waiting for finalizer kubernetes.io/pvc-protection: Pod shop/a uses it (and 1 other Pod)"},
-	{"claim of an ephemeral volume", strings.Replace(deletedClaim, "name: c,", "name: a-v,", 1) + "\n---\n" + claimUser("a", "nodeName: n1, volumes: [{name: v, ephemeral: {}}]"),
+	{"claim of an ephemeral volume", strings.Replace(deletedClaim, "name: c,", "name: a-v, ownerReferences: [{apiVersion: v1, kind: Pod, name: a, uid: u, controller: true}],", 1) + "\n---\n" +
+		strings.Replace(claimUser("a", "nodeName: n1, volumes: [{name: v, ephemeral: {}}]"), "name: a}", "name: a, uid: u}", 1),
 		"being deleted; waiting for finalizer kubernetes.io/pvc-protection: Pod shop/a uses it"},
+	{"claim that has the name of an ephemeral volume's", strings.Replace(deletedClaim, "name: c,", "name: a-v,", 1) + "\n---\n" +
+		strings.Replace(claimUser("a", "nodeName: n1, volumes: [{name: v, ephemeral: {}}]"), "name: a}", "name: a, uid: u}", 1),
+		"being deleted; waiting for finalizer kubernetes.io/pvc-protection"},
 	{"claim that a Pod uses that is being deleted", deletedClaim + "\n---\n" +
 		strings.Replace(claimUser("a", "nodeName: n1, volumes: [{name: v, persistentVolumeClaim: {claimName: c}}]"), "name: a}", `name: a, deletionTimestamp: "2026-01-01T00:00:00Z"}`, 1),
 		"being deleted; waiting for finalizer kubernetes.io/pvc-protection: Pod shop/a is being deleted; the kubelet of its node has not stopped it"},

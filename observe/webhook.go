@@ -63,19 +63,22 @@ func NoteWebhook(w Webhook) {
 	}
 }
 
-// addFields adds the fields that w does not have.
+// addFields adds the fields that w does not have. Those that it does not keep are as many as in the longest list: when the
+// webhook is called again, its patch most often has the same fields.
 func (w *Webhook) addFields(fields []string) {
 	w.Fields = slices.Clip(w.Fields)
+	more := 0
 	for _, f := range fields {
 		f = words.Cut(f, maxWebhookField)
 		switch {
 		case slices.Contains(w.Fields, f):
 		case len(w.Fields) == maxWebhookFields:
-			w.MoreFields++
+			more++
 		default:
 			w.Fields = append(w.Fields, f)
 		}
 	}
+	w.MoreFields = max(w.MoreFields, more)
 }
 
 // notedWebhooks returns what was noted, oldest first.

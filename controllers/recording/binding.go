@@ -50,6 +50,9 @@ func ParseBinding(data []byte) (node string) {
 // ParseNodeName returns the Node that an encoded Pod names; empty if there is none.
 func ParseNodeName(data []byte) (node string) {
 	if !bytes.HasPrefix(data, protoPrefix) {
+		if !bytes.Contains(data, []byte(`"nodeName"`)) { // as in most
+			return ""
+		}
 		var p struct{ Spec struct{ NodeName string } }
 		_ = json.Unmarshal(data, &p) // text that is not JSON does not name a Node
 		return p.Spec.NodeName

@@ -5,7 +5,7 @@ package trace
 func (g *graph) linkInstances(outside []*Node) {
 	var deletions []*Node // of definitions
 	for _, c := range g.calls {
-		if c.Object.Resource == "customresourcedefinitions" && c.Verb == "delete" && !c.failed() {
+		if c.Object.Resource == "customresourcedefinitions" && c.Verb == "delete" && !c.failed() && !c.dryRun {
 			deletions = append(deletions, c)
 		}
 	}

@@ -37,8 +37,10 @@ func (w failingWrites) noteStored(n *Node) {
 	}
 	unnamed := k
 	unnamed.object.name = "" // of an object whose name is generated
-	for _, f := range w {
-		f.superseded = f.superseded || n.createsLike(f.last)
+	if n.creates() && !n.noEffect {
+		for _, f := range w {
+			f.superseded = f.superseded || n.createsLike(f.last)
+		}
 	}
 	maps.DeleteFunc(w, func(of subject, f *failedEffect) bool {
 		of.dryRun = false

@@ -29,7 +29,7 @@ func (g *graph) linkNodeTimers() {
 	events := map[string][]*Node{} // of Nodes, by controller
 	placed := map[place][]*Node{}  // events of a Pod that taint-eviction-controller received when the Pod got its node
 	for _, c := range g.calls {
-		if c.BoundTo != "" && !c.failed() {
+		if c.BoundTo != "" && !c.failed() && !c.dryRun {
 			bindings[placeOf(c.Object)] = append(bindings[placeOf(c.Object)], c)
 		}
 	}

@@ -31,11 +31,8 @@ func (n *Node) creation() (c creation, ok bool) {
 	return c, true
 }
 
-// createsLike reports whether a client has created an object of the kind, and with the owner, of one that it could not create.
+// createsLike reports whether a creation by a client is of the kind, and with the owner, of one that has failed.
 func (n *Node) createsLike(failed *Node) bool {
-	if !n.creates() || n.noEffect {
-		return false
-	}
 	mine, isMine := n.creation()
 	c, ok := failed.creation()
 	return isMine && ok && mine.client == c.client && mine.kind == c.kind && mine.owner == c.owner

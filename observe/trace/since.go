@@ -32,6 +32,7 @@ func (n *Node) noteObsoleting(last map[What]*Node, effect What) {
 type minorWrite struct {
 	client         string
 	status, dryRun bool
+	verb           string // of a dry run
 }
 
 // forgetMadeUp replaces the last writes that were refused or have failed by the last ones that still count: the client has made
@@ -41,7 +42,10 @@ func forgetMadeUp(last map[What]*Node, mine []*Node, about observe.Object) {
 	delete(last, Failed)
 	made := map[minorWrite]bool{}
 	for _, n := range slices.Backward(mine) {
-		w := minorWrite{n.Controller, n.Subresource == "status", n.dryRun}
+		w := minorWrite{client: n.Controller, status: n.Subresource == "status", dryRun: n.dryRun}
+		if n.dryRun {
+			w.verb = n.Verb
+		}
 		switch effect := n.writeEffect(about); {
 		case effect == Refused || effect == Failed:
 			if isMinor := w.status || w.dryRun; last[effect] == nil && !(isMinor && made[w]) {
@@ -49,7 +53,7 @@ func forgetMadeUp(last map[What]*Node, mine []*Node, about observe.Object) {
 			}
 		case n.isWrite() && !n.failed():
 			made[w] = true
-			w.dryRun = true
+			w.dryRun, w.verb = true, n.Verb
 			made[w] = true
 		}
 	}

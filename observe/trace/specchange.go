@@ -1,12 +1,16 @@
 package trace
 
 import (
+	"slices"
 	"time"
 
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
-// linkSpecChanges links a sync that the controller's own write has queued, and that has created or deleted other objects, to a
+// replicated are the resources of the keys of replicators.
+var replicated = []string{"replicasets", "replicationcontrollers"}
+
+// linkSpecChanges links a sync of a replicator that its own write has queued, and that has created or deleted Pods, to a
 // change of the key's object by another client or controller that was stored since that write and before the sync acted: it
 // reads the object from the cache, which may have the change before the handlers have its event. A Deployment takes back so how
 // many Pods a user has set at its ReplicaSet.
@@ -14,7 +18,7 @@ func (g *graph) linkSpecChanges() {
 	firstAct := map[*Node]time.Time{} // of syncs whose own write has queued them
 	for _, c := range g.calls {
 		s := c.parent
-		if s == nil || s.Kind != Sync || c.Object.Key() == s.Key || c.Verb != "create" && c.Verb != "delete" || c.failed() || c.Object.Resource == "events" || !s.followsOwnWrite() {
+		if c.Object.Resource != "pods" || c.Verb != "create" && c.Verb != "delete" || c.failed() || s == nil || s.Kind != Sync || !s.followsOwnWrite() {
 			continue
 		}
 		if at, ok := firstAct[s]; !ok || c.Time.Before(at) {
@@ -29,7 +33,7 @@ func (g *graph) linkSpecChanges() {
 	last := map[*Node]*Node{}
 	for _, e := range g.events {
 		by := e.parent
-		if by == nil || by.Controller == e.Controller || by.Subresource == "status" || e.Change != observe.Updated || e.deleting {
+		if by == nil || by.Controller == e.Controller || by.Subresource == "status" || e.Change != observe.Updated || e.deleting || !slices.Contains(replicated, e.Object.Resource) {
 			continue
 		}
 		for _, s := range waiting[waitingKey{e.Controller, e.Object.Key()}] {
@@ -46,5 +50,5 @@ func (g *graph) linkSpecChanges() {
 // followsOwnWrite reports whether the key of a sync was queued by the event of a write that its controller has made.
 func (n *Node) followsOwnWrite() bool {
 	e := n.parent
-	return n.KeyBasis.Certain() && e != nil && e.Kind == Event && e.parent != nil && e.parent.Kind == Call && e.parent.Controller == n.Controller
+	return slices.Contains(replicators, n.Controller) && n.KeyBasis.Certain() && e != nil && e.Kind == Event && e.parent != nil && e.parent.Kind == Call && e.parent.Controller == n.Controller
 }

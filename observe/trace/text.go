@@ -257,13 +257,13 @@ func (n *Node) webhookNotes() (notes []string) {
 func describeWebhook(w observe.Webhook) string {
 	const most = 4 // fields
 	name := "webhook " + words.OneLine(w.Name)
-	if w.Name == "" {
-		name = "a MutatingAdmissionPolicy"
-	}
 	if w.Outcome == observe.WebhookIgnored {
 		return name + " could not be called and was ignored"
 	}
 	text := name + " has changed the object"
+	if w.Name == "" { // one or more
+		text = "MutatingAdmissionPolicies have changed the object"
+	}
 	for i, f := range w.Fields[:min(most, len(w.Fields))] {
 		text += [...]string{": ", ", "}[min(i, 1)] + words.OneLine(f)
 	}

@@ -98,7 +98,7 @@ func TestWebhooksOfAdmittedWrites(t *testing.T) {
 		})
 		why := strings.Join(strings.Fields(program.MustRun(t, p.Dir, "why", "pod/"+pod)), " ") // one of them may be effective before the other
 		return strings.Contains(why, "webhook labeler.example.com has changed the object: metadata.labels.injected ") &&
-			strings.Contains(why, "a MutatingAdmissionPolicy has changed the object: metadata.annotations[example.com/size]") &&
+			strings.Contains(why, "MutatingAdmissionPolicies have changed the object: metadata.annotations[example.com/size]") &&
 			strings.Contains(why, "webhook absent.example.com could not be called and was ignored")
 	})
 	if got, err := client.CoreV1().Pods("default").Get(t.Context(), pod, metav1.GetOptions{}); err != nil || got.Labels["injected"] != "yes" {
