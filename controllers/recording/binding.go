@@ -28,45 +28,39 @@ func describeSentBinding(req *http.Request) string {
 
 // ParseBinding returns the Node that an encoded Binding names; empty if there is none.
 func ParseBinding(data []byte) (node string) {
-	if !bytes.HasPrefix(data, protoPrefix) {
-		var b struct{ Target struct{ Name string } }
-		_ = json.Unmarshal(data, &b) // text that is not JSON does not name a Node
-		return b.Target.Name
+	if bytes.HasPrefix(data, protoPrefix) {
+		return nestedName(data, 3)
 	}
-	_, _, object := openEnvelope(data)
-	eachField(object, func(n protowire.Number, target []byte) {
-		if n != 2 {
-			return
-		}
-		eachField(target, func(n protowire.Number, name []byte) {
-			if n == 3 {
-				node = string(name)
-			}
-		})
-	})
-	return node
+	var b struct{ Target struct{ Name string } }
+	_ = json.Unmarshal(data, &b) // text that is not JSON does not name a Node
+	return b.Target.Name
 }
 
 // ParseNodeName returns the Node that an encoded Pod names; empty if there is none.
 func ParseNodeName(data []byte) (node string) {
-	if !bytes.HasPrefix(data, protoPrefix) {
-		if !bytes.Contains(data, []byte(`"nodeName"`)) { // as in most
-			return ""
-		}
-		var p struct{ Spec struct{ NodeName string } }
-		_ = json.Unmarshal(data, &p) // text that is not JSON does not name a Node
-		return p.Spec.NodeName
+	if bytes.HasPrefix(data, protoPrefix) {
+		return nestedName(data, 10)
 	}
+	if !bytes.Contains(data, []byte(`"nodeName"`)) { // as in most
+		return ""
+	}
+	var p struct{ Spec struct{ NodeName string } }
+	_ = json.Unmarshal(data, &p) // text that is not JSON does not name a Node
+	return p.Spec.NodeName
+}
+
+// nestedName returns a field of what is the second field of an encoded object: of the target of a Binding, or the spec of a Pod.
+func nestedName(data []byte, field protowire.Number) (name string) {
 	_, _, object := openEnvelope(data)
-	eachField(object, func(n protowire.Number, spec []byte) {
+	eachField(object, func(n protowire.Number, inner []byte) {
 		if n != 2 {
 			return
 		}
-		eachField(spec, func(n protowire.Number, name []byte) {
-			if n == 10 {
-				node = string(name)
+		eachField(inner, func(n protowire.Number, v []byte) {
+			if n == field {
+				name = string(v)
 			}
 		})
 	})
-	return node
+	return name
 }

@@ -45,3 +45,33 @@ func TestBindingNamesItsNode(t *testing.T) {
 		t.Error("a new Pod is taken for a binding")
 	}
 }
+
+// A Pod that is created with a node names it; most name none.
+func TestNodeNameOfANewPod(t *testing.T) {
+	for _, mediaType := range []string{runtime.ContentTypeJSON, runtime.ContentTypeProtobuf} {
+		info, ok := runtime.SerializerInfoForMediaType(scheme.Codecs.SupportedMediaTypes(), mediaType)
+		if !ok {
+			t.Fatal(mediaType)
+		}
+		for _, node := range []string{"node-2", ""} {
+			body, err := runtime.Encode(info.Serializer, &corev1.Pod{
+				TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"}, ObjectMeta: metav1.ObjectMeta{Name: "web"},
+				Spec: corev1.PodSpec{NodeName: node, Containers: []corev1.Container{{Name: "c", Image: "nginx"}}},
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := ParseNodeName(body); got != node {
+				t.Errorf("%s: got %q, want %q", mediaType, got, node)
+			}
+			for n := range body { // truncated
+				if got := ParseNodeName(body[:n]); got != "" && got != node[:len(got)] {
+					t.Errorf("%s: %d bytes name %q", mediaType, n, got)
+				}
+			}
+		}
+	}
+	if !IsNewPod(&observe.Called{Verb: "create", Object: observe.Object{Resource: "pods"}}) || IsNewPod(&observe.Called{Verb: "create", Subresource: "binding", Object: observe.Object{Resource: "pods"}}) {
+		t.Error("a binding counts as a new Pod, or a new Pod does not")
+	}
+}

@@ -12,6 +12,19 @@ import (
 // noExecute is the queue to which taint-eviction-controller adds a node with other taints that evict.
 const noExecute = "noexec_taint_node"
 
+// appendLater appends an event some time after the last one.
+func appendLater(records []observe.Record, after time.Duration, e observe.Event) []observe.Record {
+	at := time.Date(2026, 7, 1, 12, 0, 0, 0, time.UTC)
+	if n := len(records); n > 0 {
+		at = records[n-1].Time
+	}
+	at = at.Add(after)
+	if c, ok := e.(*observe.Called); ok {
+		c.Began = at
+	}
+	return append(records, observe.Record{Seq: uint64(len(records) + 1), Time: at, Event: e})
+}
+
 // A user makes a node fail: node-lifecycle-controller marks it for that, though a timer says when.
 // Another node is marked for another reason.
 func TestNodeFailureFollowsFromTheUser(t *testing.T) {
@@ -80,15 +93,8 @@ func TestTaintThatIsTakenAway(t *testing.T) {
 // A Pod of a StatefulSet is created again under the same name, on another node: why the first one was evicted
 // is still known.
 func TestEvictionOfARecreatedPod(t *testing.T) {
-	at := time.Date(2026, 7, 1, 12, 0, 0, 0, time.UTC)
 	var records []observe.Record
-	add := func(e observe.Event) {
-		at = at.Add(time.Second)
-		if c, ok := e.(*observe.Called); ok {
-			c.Began = at
-		}
-		records = append(records, observe.Record{Seq: uint64(len(records) + 1), Time: at, Event: e})
-	}
+	add := func(e observe.Event) { records = appendLater(records, time.Second, e) }
 	node, web := observe.Object{Resource: "nodes", Kind: "Node", Name: "n1"}, pod("web-0")
 	bind := func(to string) {
 		add(&observe.Called{Controller: "kube-scheduler", Verb: "create", Subresource: "binding", Object: web, Status: 201, BoundTo: to})
@@ -113,7 +119,6 @@ func TestEvictionOfARecreatedPod(t *testing.T) {
 // A Pod that tolerates a taint for a time is evicted that long after it was bound, if its node had the taint before. A
 // change of the node that adds no taint that evicts, as of cordon, is not the cause.
 func TestEvictionFromANodeThatWasTaintedBefore(t *testing.T) {
-	at := time.Date(2026, 7, 1, 12, 0, 0, 0, time.UTC)
 	node, web := observe.Object{Resource: "nodes", Kind: "Node", Name: "n1"}, pod("web-0")
 	for name, tc := range map[string]struct {
 		then     []string // changes of the node after the binding: the queues to which the controller adds a key
@@ -126,13 +131,7 @@ func TestEvictionFromANodeThatWasTaintedBefore(t *testing.T) {
 		"tainted, then cordoned": {[]string{noExecute, ""}, "kubectl (admin)", "patch", false},
 	} {
 		var records []observe.Record
-		add := func(e observe.Event) {
-			at = at.Add(time.Second)
-			if c, ok := e.(*observe.Called); ok {
-				c.Began = at
-			}
-			records = append(records, observe.Record{Seq: uint64(len(records) + 1), Time: at, Event: e})
-		}
+		add := func(e observe.Event) { records = appendLater(records, time.Second, e) }
 		change := func(version, queue string) {
 			add(&observe.Called{Controller: "kubectl (admin)", Client: &observe.Caller{}, Verb: "patch", Object: node, Status: 200, ResourceVersion: version,
 				Wrote: []observe.Written{{Resource: "nodes", Name: "n1", ResourceVersion: version}}})
@@ -166,7 +165,6 @@ func TestEvictionFromANodeThatWasTaintedBefore(t *testing.T) {
 // A Pod whose binding is not recorded, nor a node that it was created with: its eviction follows from a change of a node
 // only if the records name one node.
 func TestEvictionOfAPodWithoutABinding(t *testing.T) {
-	at := time.Date(2026, 7, 1, 12, 0, 0, 0, time.UTC)
 	kubectl := "kubectl (admin)"
 	for name, tc := range map[string]struct {
 		nodes   []string // in the order of their changes
@@ -182,13 +180,7 @@ func TestEvictionOfAPodWithoutABinding(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var records []observe.Record
-			add := func(e observe.Event) {
-				at = at.Add(time.Second)
-				if c, ok := e.(*observe.Called); ok {
-					c.Began = at
-				}
-				records = append(records, observe.Record{Seq: uint64(len(records) + 1), Time: at, Event: e})
-			}
+			add := func(e observe.Event) { records = appendLater(records, time.Second, e) }
 			if tc.created != "" {
 				add(&observe.Called{Controller: kubectl, Client: &observe.Caller{}, Verb: "create", Object: pod("web-0"), Status: 201, BoundTo: tc.created,
 					Wrote: []observe.Written{{Resource: "pods", Namespace: "default", Name: "web-0", ResourceVersion: "3"}}})
