@@ -18,6 +18,7 @@ import (
 	"github.com/ctrlplane/ctrlplane/internal/procstat"
 	"github.com/ctrlplane/ctrlplane/internal/storekeys"
 	"github.com/ctrlplane/ctrlplane/observe"
+	"github.com/ctrlplane/ctrlplane/observe/trace"
 )
 
 // apiServerName is the controller that the API server's own work queues belong to.
@@ -28,6 +29,9 @@ func (p *controlPlane) startObserver() {
 	meter := procstat.NewMeter()
 	follow := sync.OnceFunc(p.observeWrites)
 	problems := newProblemCounter(func(of runtime.Object) cache.SharedIndexInformer { return p.supervisor.Informer(of) })
+	failing := &failingWrites{find: func(ctx context.Context, now observe.Snapshot) ([]trace.FailingWrite, error) {
+		return trace.FindFailingWrites(ctx, p.observer, now)
+	}}
 	p.observer = observe.New(observe.Options{
 		Records: max(p.config.Observe.Records, 0),
 		Queues:  queues.All(),
@@ -53,11 +57,11 @@ func (p *controlPlane) startObserver() {
 			}
 			return p.nodes.kubeletTimers()
 		},
-		Problems: func(now time.Time) []observe.Problem {
+		Problems: func(now observe.Snapshot) []observe.Problem {
 			if !p.ready.Load() {
 				return nil
 			}
-			return problems.count(now)
+			return slices.Concat(problems.count(now.Time), p.countFailingWrites(failing, now))
 		},
 		Clients: func() []observe.Client {
 			if !p.ready.Load() {
@@ -74,6 +78,15 @@ func (p *controlPlane) startObserver() {
 		VersionsUnknown: !p.usesEmbeddedEtcd(), // see observeWrites
 	})
 	p.onClose(p.observer.Close)
+}
+
+// countFailingWrites returns the problem that writes of clients fail again and again, or nothing.
+func (p *controlPlane) countFailingWrites(failing *failingWrites, now observe.Snapshot) []observe.Problem {
+	list, err := failing.count(now)
+	if err != nil {
+		p.log.Debug("cannot count the writes that fail", "err", err)
+	}
+	return list
 }
 
 // countHeldWrites returns the number of writes that a paused controller holds.

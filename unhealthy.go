@@ -24,7 +24,9 @@ func (p *controlPlane) unhealthyObjects(ctx context.Context) ([]control.Unhealth
 	}
 	var others []observe.Object
 	for _, problem := range now.Problems {
-		others = append(others, problem.Objects...)
+		if problem.What != observe.KeepsFailing { // its objects may be healthy
+			others = append(others, problem.Objects...)
+		}
 	}
 	stuck, err := waiter.FindStuck(ctx, others)
 	var list []control.UnhealthyObject

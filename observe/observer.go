@@ -37,8 +37,9 @@ type Options struct {
 	Unlisted func(controller string) string
 	// Timers returns the timers of components that have no queues. May be nil.
 	Timers func() []Timer
-	// Problems returns the problems that objects have now, in a list that does not change any more. May be nil.
-	Problems func(now time.Time) []Problem
+	// Problems returns the problems at the moment of a snapshot that has all but them, in a list that does not change
+	// any more. May be nil.
+	Problems func(now Snapshot) []Problem
 	// Clients returns the clients outside of the process. May be nil.
 	Clients func() []Client
 	// Process describes the process. It is called once a second and for each
@@ -291,7 +292,7 @@ func (o *Observer) judgeSettled(s *Snapshot) {
 	p := &s.Process
 	p.Busy = busyNames(s)
 	s.Timers = o.readTimers(s.Time, p.Busy != nil)
-	s.Problems = o.readProblems(s.Time, p.Busy != nil)
+	s.Problems = o.readProblems(s, p.Busy != nil)
 	if p.Busy == nil {
 		p.Quiet = o.isQuiet(s.Time)
 		p.Busy = s.dueBy(s.Time.Add(settleHorizon))

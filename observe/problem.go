@@ -5,12 +5,12 @@ import (
 	"time"
 )
 
-// Problem counts the objects of a kind that have the same problem, which need not end by itself.
+// Problem counts the objects of a kind that have the same problem, which need not end by itself, or writes that fail.
 type Problem struct {
-	Kind    string   `json:"kind"` // Pod, Job or Node
+	Kind    string   `json:"kind"` // Pod, Job, Node or write
 	What    What     `json:"problem"`
 	Count   int      `json:"count"`
-	Objects []Object `json:"objects"` // the first ones, by namespace and name
+	Objects []Object `json:"objects"` // the first ones, by namespace and name; those of writes by client
 }
 
 // What is a problem of an object.
@@ -23,6 +23,7 @@ const (
 	Unschedulable   What = "unschedulable"
 	HasFailed       What = "failed"
 	NotReady        What = "notReady"
+	KeepsFailing    What = "keepsFailing" // a client tries a write again and again
 )
 
 // problems are those that were last read.
@@ -33,7 +34,7 @@ type problems struct {
 }
 
 // readProblems returns the problems of objects; while a controller is busy, as of a moment before, as for timers.
-func (o *Observer) readProblems(now time.Time, isBusy bool) []Problem {
+func (o *Observer) readProblems(now *Snapshot, isBusy bool) []Problem {
 	asks := o.options.Load()
 	if asks == nil || asks.Problems == nil {
 		return nil
@@ -41,10 +42,10 @@ func (o *Observer) readProblems(now time.Time, isBusy bool) []Problem {
 	p := &o.problems
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if !isBusy || !now.Before(p.next) {
+	if !isBusy || !now.Time.Before(p.next) {
 		began := time.Now()
-		p.list = asks.Problems(now)
-		p.next = now.Add(max(timerInterval, timerShare*time.Since(began)))
+		p.list = asks.Problems(*now)
+		p.next = now.Time.Add(max(timerInterval, timerShare*time.Since(began)))
 	}
 	return p.list
 }

@@ -16,7 +16,7 @@ type Snapshot struct {
 	Queues      []Queue      `json:"queues"`                // by controller, then name
 	Clients     []Client     `json:"clients,omitempty"`     // by name
 	Timers      []Timer      `json:"timers,omitempty"`      // of components that have no queues, soonest first; while a controller is busy, only those with a Reason, as of some seconds before
-	Problems    []Problem    `json:"problems,omitempty"`    // of Pods, Jobs and Nodes; while a controller is busy, as of some seconds before
+	Problems    []Problem    `json:"problems,omitempty"`    // of Pods, Jobs, Nodes and writes; while a controller is busy, as of some seconds before
 	Journal     JournalStats `json:"journal"`
 }
 

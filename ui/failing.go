@@ -60,6 +60,7 @@ var problemTexts = map[observe.What][2]string{
 	observe.Unschedulable:   {"is unschedulable", "are unschedulable"},
 	observe.HasFailed:       {"failed", "failed"},
 	observe.NotReady:        {"is not Ready", "are not Ready"},
+	observe.KeepsFailing:    {"fails", "fail"},
 	"":                      {"has a problem", "have a problem"}, // any of these
 }
 
@@ -90,7 +91,9 @@ func countProblem(n int, noun string, what observe.What) string {
 func nameProblem(p *observe.Problem, most int) string {
 	names := make([]string, min(len(p.Objects), most))
 	for i := range names {
-		names[i] = p.Objects[i].Key()
+		if names[i] = p.Objects[i].Key(); p.What == observe.KeepsFailing {
+			names[i] = p.Objects[i].String()
+		}
 	}
 	text := describeProblem(p) + ": " + strings.Join(names, ", ")
 	if more := p.Count - len(names); more > 0 {
@@ -272,7 +275,9 @@ func SettledWarnings(s observe.Snapshot, failing []trace.FailingWrite) (lines []
 		lines = append(lines, "settled, but "+line)
 	}
 	for i := range s.Problems {
-		lines = append(lines, problemWarnings(s, &s.Problems[i])...)
+		if p := &s.Problems[i]; p.What != observe.KeepsFailing {
+			lines = append(lines, problemWarnings(s, p)...)
+		}
 	}
 	return lines
 }

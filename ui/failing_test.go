@@ -117,6 +117,7 @@ func TestSettledWarnings(t *testing.T) {
 		{Kind: "Pod", What: observe.WaitsForRestart, Count: maxFailing + 1},
 		{Kind: "Job", What: observe.HasFailed, Count: 1, Objects: []observe.Object{{Kind: "Job", Namespace: "default", Name: "j"}}},
 		{Kind: "Node", What: observe.NotReady, Count: 2, Objects: []observe.Object{{Kind: "Node", Name: "node-1"}, {Kind: "Node", Name: "node-2"}}},
+		{Kind: "write", What: observe.KeepsFailing, Count: 1}, // the list of failing writes says more
 	}
 	want := []string{
 		"settled, but hpa waits: a kind that it needs cannot be listed: failed to list HPAs: not found",
@@ -137,10 +138,10 @@ func TestSettledWarnings(t *testing.T) {
 	if got := SettledWarnings(s, nil); !slices.Equal(got, want) {
 		t.Errorf("got %q", got)
 	}
-	if got, want := DescribeFailing(s), "1 key fails, 2 Pods cannot start, 4 Pods wait for a restart, 1 Job failed, 2 Nodes are not Ready, reads of shop are refused"; got != want {
+	if got, want := DescribeFailing(s), "1 key fails, 2 Pods cannot start, 4 Pods wait for a restart, 1 Job failed, 2 Nodes are not Ready, 1 write fails, reads of shop are refused"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
-	if got, want := DescribeFailing(MergeProblems(s)), "1 key fails, 9 objects have a problem, reads of shop are refused"; got != want {
+	if got, want := DescribeFailing(MergeProblems(s)), "1 key fails, 10 objects have a problem, reads of shop are refused"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 	want = []string{"the last sync of chaos/site failed: site: default/f1, 14 times in a row, next attempt in 1 m 00 s: no luck"}
@@ -155,6 +156,7 @@ func TestSummarizeProblems(t *testing.T) {
 	pods := observe.Problem{Kind: "Pod", What: observe.CannotStart, Count: 4, Objects: []observe.Object{object("a"), object("b")}}
 	job := observe.Problem{Kind: "Job", What: observe.HasFailed, Count: 1, Objects: []observe.Object{object("once")}}
 	node := observe.Problem{Kind: "Node", What: observe.NotReady, Count: 1, Objects: []observe.Object{{Kind: "Node", Name: "node-1"}}}
+	writes := observe.Problem{Kind: "write", What: observe.KeepsFailing, Count: 2, Objects: []observe.Object{{Kind: "ConfigMap", Namespace: "default", Name: "c"}}}
 	for _, tc := range []struct {
 		list            []observe.Problem
 		short, sentence string
@@ -162,6 +164,7 @@ func TestSummarizeProblems(t *testing.T) {
 		{nil, "", ""},
 		{[]observe.Problem{job}, "1 Job failed", "1 Job failed: default/once"},
 		{[]observe.Problem{node}, "1 Node is not Ready", "1 Node is not Ready: node-1"},
+		{[]observe.Problem{writes}, "2 writes fail", "2 writes fail: ConfigMap default/c and 1 more"},
 		{[]observe.Problem{pods, job}, "5 objects have a problem", "4 Pods cannot start: default/a and 3 more; 1 Job failed"},
 	} {
 		if short, sentence := SummarizeProblems(observe.Snapshot{Problems: tc.list}); short != tc.short || sentence != tc.sentence {

@@ -1,0 +1,50 @@
+package ctrlplane
+
+import (
+	"context"
+	"time"
+
+	"github.com/ctrlplane/ctrlplane/observe"
+	"github.com/ctrlplane/ctrlplane/observe/trace"
+)
+
+// failingWrites counts the writes that clients try again and again and that fail, as one problem. Finding them reads
+// thousands of records: it is done if a call has failed since, or from time to time, as attempts that have ended
+// count for a while. It is not safe for concurrent use.
+type failingWrites struct {
+	find   func(ctx context.Context, now observe.Snapshot) ([]trace.FailingWrite, error)
+	errors int64 // of all clients when they were last looked for
+	next   time.Time
+	again  time.Time
+	list   []observe.Problem
+}
+
+const (
+	failingWritesPause    = time.Second
+	failingWritesInterval = 5 * time.Second
+)
+
+// count returns the problem at the moment of a snapshot, or nothing. It does not modify what it has returned before.
+func (f *failingWrites) count(now observe.Snapshot) ([]observe.Problem, error) {
+	var errors int64
+	for i := range now.Clients {
+		errors += now.Clients[i].Errors
+	}
+	isDue := errors != f.errors && !now.Time.Before(f.next) || len(f.list) > 0 && !now.Time.Before(f.again)
+	if !isDue {
+		return f.list, nil
+	}
+	found, err := f.find(context.Background(), now)
+	if err != nil {
+		return f.list, err
+	}
+	f.errors, f.next, f.again, f.list = errors, now.Time.Add(failingWritesPause), now.Time.Add(failingWritesInterval), nil
+	if len(found) > 0 {
+		problem := observe.Problem{Kind: "write", What: observe.KeepsFailing, Count: len(found)}
+		for _, w := range found[:min(len(found), maxProblemObjects)] {
+			problem.Objects = append(problem.Objects, w.Object)
+		}
+		f.list = []observe.Problem{problem}
+	}
+	return f.list, nil
+}
