@@ -19,7 +19,7 @@ import (
 func TestVerbsWithoutAName(t *testing.T) {
 	t.Parallel()
 	u := newUser(t)
-	r := startRun(t, "--", "sh", "-c", `"$0" status && echo status-done && read end`, program.Path())
+	r := startRun(t, minimal("--", "sh", "-c", `"$0" status && echo status-done && read end`, program.Path())...)
 	for r.readLine(t) != "status-done" {
 	}
 	u.home, u.env = r.cmd.Dir, r.cmd.Env
@@ -44,7 +44,7 @@ func TestVerbsWithoutAName(t *testing.T) {
 		"controllers speed 1/2", "clients pause kubectl", "reconcile configmaps -- true", "kubectl -n default delete pods --all", "kubectl rollout restart deploy/web",
 		"kubectl create configmap c --dry-run=none", "kubectl label namespace default a=b",
 		// kubectl ignores --dry-run here.
-		"kubectl create --edit --dry-run=client -f " + file, "kubectl create --edit --dry-run=server -f " + file,
+		"kubectl create --edit --dry-run=server -f " + file,
 		"kubectl delete --raw /api/v1/namespaces/default/configmaps/c --dry-run=server",
 	} {
 		program.RequireFailure(t, u.command(t, strings.Fields(args)...), 1, `control plane "default" is not running: to change another one use --name ephemeral`)
@@ -68,7 +68,7 @@ func TestVerbsWithoutAName(t *testing.T) {
 	stranger.env = append(slices.Clone(u.env), "HOME="+t.TempDir(), "XDG_STATE_HOME=")
 	program.RequireFailure(t, stranger.command(t, "status"), 1, `control plane "default" is not running`)
 	program.RequireFailure(t, stranger.command(t, "--name", "ephemeral", "down"), 2, `"ephemeral"`)
-	u.up(t, "demo", "--name", "demo")
+	u.up(t, "demo", minimal("--name", "demo")...)
 	program.RequireFailure(t, u.command(t, "status"), 1, "several control planes are running", "--name demo", "--name ephemeral")
 
 	r.stdin.Close()
