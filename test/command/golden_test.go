@@ -51,7 +51,7 @@ const goldenScript = `set -e
 "$0" snapshot save base >/dev/null
 if test -n "$2"; then "$0" snapshot diff base --exit-code; fi
 "$0" kubectl apply -f all.yaml >/dev/null
-"$0" wait -q -f all.yaml --timeout 5m && "$0" wait -q settled --timeout 5m
+"$0" wait -q settled --timeout 5m
 "$0" snapshot diff base --golden "$1" $2
 if test -n "$2"; then
   if "$0" snapshot diff base --exit-code >/dev/null; then exit 31; fi

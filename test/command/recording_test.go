@@ -60,8 +60,10 @@ func TestRecording(t *testing.T) {
 		return strings.Contains(then, "deployment") && queuesOf(then) == queuesOf(status.String())
 	})
 	questions := [][]string{{"why", pod}, {"why", pod, "--changed", "-o", "json"}, {"trace", "deploy/" + web}, {"trace", "Deployment.apps", web, "--controller", "replicaset"}}
-	for _, q := range questions {
+	told := make([]string, len(questions))
+	for i, q := range questions {
 		want := live(q...)
+		told[i] = want
 		if got := recorded(append(q, "--from", file, "--at", moment)...); got != want {
 			t.Errorf("%q of the recording:\n%s\nof the control plane:\n%s", q, got, want)
 		}
@@ -69,10 +71,9 @@ func TestRecording(t *testing.T) {
 	early := program.Command(t, "why", pod, "--from", file, "--at", "0s")
 	program.RequireFailure(t, early, 1, "no such object in the recorded history up to ")
 
-	want := live(questions[0]...)
 	p.Stop(t, syscall.SIGTERM)
-	if got := recorded("why", pod, "--from", file); got != want {
-		t.Errorf("at the end of the recording:\n%s\nof the control plane:\n%s", got, want)
+	if got := recorded("why", pod, "--from", file); got != told[0] {
+		t.Errorf("at the end of the recording:\n%s\nof the control plane:\n%s", got, told[0])
 	}
 	if got := recorded("status", "--from", file); !strings.Contains(got, " is ready") {
 		t.Errorf("the status before the control plane stopped:\n%s", got)

@@ -165,7 +165,7 @@ func TestKubeconfigOfServiceAccount(t *testing.T) {
 // which the token of the one before is not valid.
 func TestDevAsServiceAccount(t *testing.T) {
 	t.Parallel()
-	d := newDev(t, "--service-account=shop/operator", "-f", "account.yaml", "--", "sh", "-c", `echo "using $KUBECONFIG"; exec sleep 1000`)
+	d := newDev(t, minimal("--service-account=shop/operator", "-f", "account.yaml", "--", "sh", "-c", `echo "using $KUBECONFIG"; exec sleep 1000`)...)
 	d.writeFile(t, "account.yaml", accountManifest)
 	d.start(t)
 	for _, change := range []string{"# one\n", "# two\n"} {
