@@ -37,7 +37,7 @@ spec:
 		"$0" kubectl apply -f "$2" >&2 &&
 ` + simulatedNodeScript + ` && echo &&
 		"$0" snapshot restore before >&2 &&` + simulatedNodeScript
-	cmd := newRunCommand(t, "--nodes=0", "--controllers=serviceaccount-controller,node-lifecycle-controller", "--", "sh", "-c", script, program.Path(), writeNodeManifest(t), crd)
+	cmd := newRunCommand(t, "--nodes=0", "--", "sh", "-c", script, program.Path(), writeNodeManifest(t), crd)
 	stdout, stderr, code := program.Run(t, cmd)
 	if want := "simulated\nsimulated"; code != 0 || stdout != want {
 		t.Errorf("exit code %d, stdout %q, want %q: %s", code, stdout, want, stderr)
