@@ -9,14 +9,18 @@ import (
 const awaitTimeout = time.Minute
 
 // Await waits until a condition holds, and fails the test if that takes too long. what is the
-// condition's name.
+// condition's name. It asks less often if asking takes long, and the longer it waits: what is awaited needs
+// the CPU.
 func Await(t testing.TB, what string, holds func() bool) {
 	t.Helper()
-	tick := time.NewTicker(5 * time.Millisecond)
-	defer tick.Stop()
-	for deadline := time.After(awaitTimeout); !holds(); {
+	start := time.Now()
+	for deadline := time.After(awaitTimeout); ; {
+		asked := time.Now()
+		if holds() {
+			return
+		}
 		select {
-		case <-tick.C:
+		case <-time.After(max(5*time.Millisecond, 2*time.Since(asked), min(time.Since(start)/20, 100*time.Millisecond))):
 		case <-deadline:
 			t.Fatalf("waited %v in vain: %s", awaitTimeout, what)
 		}

@@ -27,7 +27,7 @@ type readyMessage struct {
 // TestChild starts a control plane as a parent does, and closes its stdin.
 func TestChild(t *testing.T) {
 	t.Parallel()
-	cmd := program.Command(t, "child", "--nodes=0")
+	cmd := program.Command(t, append([]string{"child"}, minimal()...)...)
 	stdin, err := cmd.StdinPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -82,8 +82,8 @@ func TestChildUsageErrors(t *testing.T) {
 func TestRunSelectsItsControlPlane(t *testing.T) {
 	t.Parallel()
 	out := filepath.Join(t.TempDir(), "data")
-	cmd := newRunCommand(t, "--nodes=0", "--", "sh", "-c", `
-		"$0" run --nodes=0 -- sh -c '"$0" kubeconfig && "$0" kubectl get namespace default -o name && echo "$CTRLPLANE_DATA_DIR" && "$0" wait settled -q --timeout 5m' "$0"`, program.Path())
+	cmd := newRunCommand(t, minimal("--", "sh", "-c", `
+		"$0" run --nodes=0 --no-scheduler --controllers=namespace -- sh -c '"$0" kubeconfig && "$0" kubectl get namespace default -o name && echo "$CTRLPLANE_DATA_DIR" && "$0" wait settled -q --timeout 5m' "$0"`, program.Path())...)
 	stdout, stderr, code := program.Run(t, cmd)
 	lines := strings.Split(strings.TrimSpace(stdout), "\n")
 	if code != 0 || len(lines) != 3 || lines[1] != "namespace/default" || lines[0] != lines[2]+"/kubeconfig" {
@@ -92,7 +92,7 @@ func TestRunSelectsItsControlPlane(t *testing.T) {
 	requireNothingLeft(t, cmd)
 
 	// A flag takes precedence over the environment.
-	p := program.Up(t, out, "--nodes=0")
+	p := program.Up(t, out, minimal()...)
 	for _, tc := range []struct{ env, args, want string }{
 		{out, "kubeconfig", out},
 		{"/no/such/folder", "--data-dir " + out + " kubeconfig", out},
@@ -123,9 +123,9 @@ func TestRunSelectsItsControlPlane(t *testing.T) {
 // are only found by the kubeconfig.
 func TestKubeconfigSelectsControlPlane(t *testing.T) {
 	t.Parallel()
-	r := startRun(t, "--nodes=0", "--", "sh", "-c", `echo "$KUBECONFIG"; cat`)
+	r := startRun(t, minimal("--", "sh", "-c", `echo "$KUBECONFIG"; cat`)...)
 	mine := r.readLine(t)
-	inner := program.Command(t, "run", "--nodes=0", "--", "sh", "-c", `unset CTRLPLANE_DATA_DIR; KUBECONFIG="$1" "$0" kubeconfig; KUBECONFIG= "$0" kubeconfig`, program.Path(), mine)
+	inner := program.Command(t, append([]string{"run"}, minimal("--", "sh", "-c", `unset CTRLPLANE_DATA_DIR; KUBECONFIG="$1" "$0" kubeconfig; KUBECONFIG= "$0" kubeconfig`, program.Path(), mine)...)...)
 	inner.Dir = r.cmd.Dir
 	inner.Env = append(os.Environ(), "HOME="+r.cmd.Dir, "XDG_STATE_HOME="+r.cmd.Dir+"/state", "TMPDIR="+r.cmd.Dir)
 	stdout, stderr, code := program.Run(t, inner)

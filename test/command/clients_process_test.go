@@ -2,9 +2,7 @@ package command_test
 
 import (
 	"errors"
-	"path/filepath"
 	"strings"
-	"testing"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -15,12 +13,10 @@ import (
 	"github.com/ctrlplane/ctrlplane/internal/testutil/program"
 )
 
-// TestClientsOfOneProcess has a program that watches with one user agent and writes with another one, as cert-manager does:
+// testClientsOfOneProcess has a program that watches with one user agent and writes with another one, as cert-manager does:
 // client-go shares their connection.
-func TestClientsOfOneProcess(t *testing.T) {
-	t.Parallel()
-	p := program.Up(t, filepath.Join(t.TempDir(), "data"), "--nodes=0", "--no-scheduler")
-	c := &clientsTest{T: t, plane: p}
+func (c *clientsTest) testClientsOfOneProcess() {
+	t, p := c.T, c.plane
 	const watching, writing = "split (kubernetes-admin)", "split-writer (kubernetes-admin)"
 	clientOf := func(userAgent string) kubernetes.Interface {
 		own := rest.CopyConfig(loadKubeconfig(t, p.Dir))

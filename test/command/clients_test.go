@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -172,12 +173,18 @@ func (t *clientsTest) reconcile(ctx context.Context, site *unstructured.Unstruct
 	}
 }
 
-// createSite creates a Site by kubectl.
+// createSite creates a Site as kubectl does.
 func (t *clientsTest) createSite(name string) {
 	t.Helper()
-	file := filepath.Join(t.TempDir(), name+".yaml")
-	testutil.WriteFile(t.T, file, "apiVersion: example.com/v1\nkind: Site\nmetadata: {name: "+name+"}\nspec: {host: "+name+", image: x, replicas: 1}\n")
-	t.run("kubectl", "create", "-f", file)
+	cfg := loadKubeconfig(t.T, t.plane.Dir)
+	cfg.UserAgent, cfg.Dial = "kubectl/v1 (linux/amd64)", new(net.Dialer).DialContext // with a connection of its own
+	_, err := dynamic.NewForConfigOrDie(cfg).Resource(siteResource).Namespace("default").Create(t.Context(), &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "example.com/v1", "kind": "Site", "metadata": map[string]any{"name": name},
+		"spec": map[string]any{"host": name, "image": "x", "replicas": int64(1)},
+	}}, metav1.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
 }
 
 func (t *clientsTest) awaitConfigMap(name string) {
@@ -191,16 +198,17 @@ func (t *clientsTest) awaitConfigMap(name string) {
 // TestClients follows kubectl and an operator, and intervenes in both.
 func TestClients(t *testing.T) {
 	t.Parallel()
-	p := program.Up(t, filepath.Join(t.TempDir(), "data"), "--with", "shop-operator="+serveResponse(t, 200, testMetrics))
+	p := program.Up(t, filepath.Join(t.TempDir(), "data"), minimal("--with", "shop-operator="+serveResponse(t, 200, testMetrics))...)
 	c := &clientsTest{T: t, plane: p}
 	c.createCRD(siteCRD)
 	c.startOperator()
 
-	c.createSite("shop")
+	site := filepath.Join(t.TempDir(), "shop.yaml")
+	testutil.WriteFile(t, site, "apiVersion: example.com/v1\nkind: Site\nmetadata: {name: shop}\nspec: {host: shop, image: x, replicas: 1}\n")
+	c.run("kubectl", "create", "-f", site)
 	c.awaitConfigMap("shop")
 	c.awaitStory("trace site/shop", "kubectl (kubernetes-admin) created Site shop", shopOperator+" saw it added, created ConfigMap shop", "likely, not certain")
-	c.awaitStory("why configmap/shop", shopOperator+" created ConfigMap shop", shopOperator+" saw Site shop added", "kubectl (kubernetes-admin) created Site shop")
-	if text := c.run("why", "configmap/shop"); strings.Contains(text, "not in the records") {
+	if text := c.awaitStory("why configmap/shop", shopOperator+" created ConfigMap shop", shopOperator+" saw Site shop added", "kubectl (kubernetes-admin) created Site shop"); strings.Contains(text, "not in the records") {
 		t.Errorf("the chain is not complete:\n%s", text)
 	}
 	c.says(c.run("status"), "CLIENT", shopOperator, "create configmaps default/shop 201", "kubectl (kubernetes-admin)", "create sites.example.com default/shop 201")
@@ -218,6 +226,7 @@ func TestClients(t *testing.T) {
 	t.Run("pause", func(t *testing.T) { (&clientsTest{t, p, c.operator}).testPause() })
 	t.Run("faults", func(t *testing.T) { (&clientsTest{t, p, c.operator}).testFaults() })
 	t.Run("secrets", func(t *testing.T) { (&clientsTest{t, p, c.operator}).testSecrets() })
+	t.Run("one process", func(t *testing.T) { (&clientsTest{t, p, c.operator}).testClientsOfOneProcess() })
 }
 
 // testMetrics looks for the queues of the operator, which serves some metrics. Their
@@ -279,10 +288,9 @@ func (t *clientsTest) testFaults() {
 	if last := t.client(shopOperator).Last; last.Took.Milliseconds() < 300 {
 		t.Errorf("%+v took only %v", last, last.Took)
 	}
-	t.run("clients", "clear", "--all")
 	t.run("clients", "fail", "shop-operator", "--resource", "deployments/scale")
 	t.says(t.run("clients", "-o", "wide"), "100% of its deployments/scale calls fail: 500")
-	t.run("clients", "clear", "shop-operator")
+	t.run("clients", "clear", "--all")
 	t.fails(2, `subresource "scal": not one of deployments.apps: choose scale, status`, "clients", "fail", "shop-operator", "--resource", "deployments/scal")
 	t.fails(2, `subresource "status": configmaps has none: name the resource alone`, "clients", "fail", "shop-operator", "--resource", "configmaps/status")
 	t.fails(2, `unknown client "shop-oprator": did you mean "shop-operator"?`, "clients", "pause", "shop-oprator")

@@ -51,7 +51,6 @@ func (u user) testCompletion(t *testing.T, p *program.ControlPlane) {
 		{"clients pause ku", "kubectl"},
 		{"clients resume _", ""},
 		{"clients delay kubectl _", filepath.Base(os.Args[0])}, // the client of this test
-		{"explain replicas", "replicaset"},
 		{"trace configm", "configmaps"},
 		{"trace -n kube-system configmap fi", "first"},
 		{"trace -n kube-system cm/fi", "cm/first"},

@@ -20,7 +20,7 @@ apiVersion: apps/v1
 kind: Deployment
 metadata: {name: web}
 spec:
-  replicas: 10
+  replicas: 5
   selector: {matchLabels: {app: web}}
   template:
     metadata: {labels: {app: web}}
@@ -30,7 +30,7 @@ apiVersion: apps/v1
 kind: StatefulSet
 metadata: {name: db}
 spec:
-  replicas: 3
+  replicas: 2
   serviceName: db
   selector: {matchLabels: {app: db}}
   template:
@@ -123,15 +123,15 @@ func TestCrashingContainers(t *testing.T) {
 	program.MustRun(t, dir, "kubectl", "apply", "-f", file)
 	program.MustRun(t, dir, "kubectl", "rollout", "status", "deployment/web", "--timeout=5m")
 	watched.mu.Lock()
-	watched.fewest = 10
+	watched.fewest = 5
 	watched.mu.Unlock()
 	program.MustRun(t, dir, "kubectl", "patch", "deployment", "web", "-p",
 		`{"spec": {"template": {"spec": {"containers": [{"name": "web", "command": ["sh", "-c", "exit 1"]}]}}}}`)
 	backsOff := waitingFor("CrashLoopBackOff")
-	p.Await(t, "with 5 crashing Pods of the update", func() bool {
+	p.Await(t, "with 3 crashing Pods of the update", func() bool {
 		watched.mu.Lock()
 		defer watched.mu.Unlock()
-		return watched.count(backsOff) == 5 && watched.count(isReady) == 8
+		return watched.count(backsOff) == 3 && watched.count(isReady) == 4
 	})
 	awaitPod(t, p, "db-0", "backing off", backsOff)
 	awaitPod(t, p, "sidecar", "backing off", func(pod *corev1.Pod) bool {
@@ -140,8 +140,8 @@ func TestCrashingContainers(t *testing.T) {
 	})
 	watched.mu.Lock()
 	defer watched.mu.Unlock()
-	if len(watched.crashed) > 0 || watched.fewest < 8 {
-		t.Errorf("shown as running: %q; at least %d Pods of the Deployment were ready, want 8", watched.crashed, watched.fewest)
+	if len(watched.crashed) > 0 || watched.fewest < 4 {
+		t.Errorf("shown as running: %q; at least %d Pods of the Deployment were ready, want 4", watched.crashed, watched.fewest)
 	}
 	if watched.pods["db-1"] != nil {
 		t.Error("the StatefulSet went on to its second Pod")

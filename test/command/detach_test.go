@@ -53,7 +53,7 @@ func (u user) requireOnly(t *testing.T, name, state string) listedPlane {
 func (u user) upDetached(t *testing.T, args ...string) (stdout string) {
 	t.Helper()
 	t.Cleanup(u.downAll)
-	stdout, _ = u.mustRun(t, append([]string{"up", "-d"}, args...)...)
+	stdout, _ = u.mustRun(t, append([]string{"up", "-d"}, minimal(args...)...)...)
 	return stdout
 }
 
@@ -62,28 +62,6 @@ func (u user) downAll() {
 	cmd := exec.Command(program.Path(), "down", "--all")
 	cmd.Env = u.env
 	_ = cmd.Run() // there is usually nothing to stop
-}
-
-// TestDownSparesOtherHomes stops all control planes beside an ephemeral one of another HOME.
-func TestDownSparesOtherHomes(t *testing.T) {
-	t.Parallel()
-	u := newUser(t)
-	u.upDetached(t, "--ephemeral", "--name", "mine")
-	other := u
-	other.env = append(slices.Clip(u.env), "HOME="+t.TempDir(), "XDG_STATE_HOME="+t.TempDir())
-	if stdout, _ := other.mustRun(t, "down", "--all"); !strings.Contains(stdout, "nothing to stop") {
-		t.Errorf("down --all of another HOME: %s", stdout)
-	}
-	if list := other.list(t); len(list) > 0 {
-		t.Errorf("another HOME lists %+v", list)
-	}
-	u.requireOnly(t, "mine", "running")
-	const taken = `an ephemeral control plane called "mine" is running: choose another --name, or stop it with "`
-	for _, kind := range []string{"--ephemeral", "--ui=plain"} {
-		program.RequireFailure(t, u.command(t, "up", kind, "--name", "mine"), 1, taken, " down")
-	}
-	stdout, _ := u.mustRun(t, "down", "--all")
-	requireText(t, stdout, "mine stopped")
 }
 
 // TestDetached takes a control plane in the background through its life.
@@ -197,14 +175,15 @@ func (u user) addStopped(t *testing.T, dir, name string) (remove func()) {
 	}
 }
 
-// TestDetachedSurvivesItsTerminal ends the session in which a control plane was started.
+// TestDetachedSurvivesItsTerminal ends the session in which an ephemeral control plane was started, and stops all control
+// planes of another HOME beside it.
 func TestDetachedSurvivesItsTerminal(t *testing.T) {
 	t.Parallel()
 	u := newUser(t)
 	t.Cleanup(u.downAll)
 	out := &lineBuffer{}
 	cmd := u.command(t)
-	cmd.Path, cmd.Args = "/bin/sh", []string{"sh", "-c", `"$0" up -d --ephemeral && echo started && sleep 1000`, program.Path()}
+	cmd.Path, cmd.Args = "/bin/sh", append([]string{"sh", "-c", `"$0" up -d --ephemeral "$@" && echo started && sleep 1000`, program.Path()}, minimal("--name", "mine")...)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	cmd.Stdout = out
 	shell := &outputFollower{program.Start(t, cmd, ""), out}
@@ -213,9 +192,23 @@ func TestDetachedSurvivesItsTerminal(t *testing.T) {
 		_ = syscall.Kill(-cmd.Process.Pid, sig) // fails once the group has ended
 	}
 	<-shell.Done
-	u.requireOnly(t, "ephemeral", "running")
-	u.mustRun(t, "status")
-	u.mustRun(t, "down", "--all")
+	u.mustRun(t, "--name", "mine", "status")
+
+	other := u
+	other.env = append(slices.Clip(u.env), "HOME="+t.TempDir(), "XDG_STATE_HOME="+t.TempDir())
+	if stdout, _ := other.mustRun(t, "down", "--all"); !strings.Contains(stdout, "nothing to stop") {
+		t.Errorf("down --all of another HOME: %s", stdout)
+	}
+	if list := other.list(t); len(list) > 0 {
+		t.Errorf("another HOME lists %+v", list)
+	}
+	u.requireOnly(t, "mine", "running")
+	const taken = `an ephemeral control plane called "mine" is running: choose another --name, or stop it with "`
+	for _, kind := range []string{"--ephemeral", "--ui=plain"} {
+		program.RequireFailure(t, u.command(t, "up", kind, "--name", "mine"), 1, taken, " down")
+	}
+	stdout, _ := u.mustRun(t, "down", "--all")
+	requireText(t, stdout, "mine stopped")
 	if list := u.list(t); len(list) > 0 {
 		t.Errorf("after down: %+v", list)
 	}
@@ -225,6 +218,7 @@ func TestDetachedSurvivesItsTerminal(t *testing.T) {
 // TestDetachedStartFails checks that the process that was called reports the error.
 func TestDetachedStartFails(t *testing.T) {
 	t.Parallel()
+	u := newUser(t)
 	for _, tc := range []struct {
 		args, says string
 		code       int
@@ -234,11 +228,10 @@ func TestDetachedStartFails(t *testing.T) {
 		{"--theme nosuch", "nosuch", 2},
 		{"--ui plain", "--detach and --ui exclude each other", 2},
 	} {
-		u := newUser(t)
 		program.RequireFailure(t, u.command(t, append([]string{"up", "-d"}, strings.Fields(tc.args)...)...), tc.code, tc.says)
-		if list := u.list(t); len(list) > 0 {
-			t.Errorf("%s: left behind: %+v", tc.args, list)
-		}
+	}
+	if list := u.list(t); len(list) > 0 {
+		t.Errorf("left behind: %+v", list)
 	}
 }
 

@@ -24,7 +24,7 @@ func TestDiskFullRefusesWritesAndServesReads(t *testing.T) {
 		return
 	}
 	disk := testutil.MountTmpfs(t, "size=160m")
-	p := program.Up(t, filepath.Join(disk, "data"))
+	p := program.Up(t, filepath.Join(disk, "data"), minimal()...)
 	configMaps := p.Client(t).CoreV1().ConfigMaps("default")
 	create := func(name string) error {
 		_, err := configMaps.Create(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.CreateOptions{})

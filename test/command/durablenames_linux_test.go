@@ -20,7 +20,7 @@ func TestNamesSurviveACrashOfTheMachine(t *testing.T) {
 	t.Parallel()
 	top := t.TempDir()
 	dir := filepath.Join(top, "new", "data")
-	cmd, names := traceNames(t, top, "up", "--ui", "plain", "--data-dir", dir)
+	cmd, names := traceNames(t, top, append([]string{"up", "--ui", "plain", "--data-dir", dir}, minimal()...)...)
 	var out lineBuffer
 	cmd.Stdout = &out
 	p := program.Start(t, cmd, dir)

@@ -118,7 +118,7 @@ func uiNoneFlag(args string) []string {
 func TestDamagedDataFolder(t *testing.T) {
 	t.Parallel()
 	made := filepath.Join(t.TempDir(), "made")
-	program.Up(t, made, "--nodes", "0").Stop(t, syscall.SIGTERM)
+	program.Up(t, made, minimal()...).Stop(t, syscall.SIGTERM)
 	garbage := func(name string) func(t *testing.T, dir string) {
 		return func(t *testing.T, dir string) { testutil.WriteFile(t, filepath.Join(dir, name), "garbage") }
 	}

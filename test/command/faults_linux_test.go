@@ -22,7 +22,7 @@ import (
 // leaves the store locked: neither the API server nor the view may wait for it.
 func TestEndsSoonWhenItCannotWrite(t *testing.T) {
 	t.Parallel()
-	p := program.Up(t, filepath.Join(t.TempDir(), "data"))
+	p := program.Up(t, filepath.Join(t.TempDir(), "data"), minimal()...)
 	if err := unix.Prlimit(p.Cmd.Process.Pid, unix.RLIMIT_FSIZE, &unix.Rlimit{Cur: 1000, Max: 1000}, nil); err != nil {
 		t.Fatal(err)
 	}
@@ -45,7 +45,7 @@ func TestEndsSoonWhenItCannotWrite(t *testing.T) {
 func TestRemovedDataFolderIsNoticed(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "data")
-	cmd := program.Command(t, "up", "--ui", "json", "--data-dir", dir)
+	cmd := program.Command(t, append([]string{"up", "--ui", "json", "--data-dir", dir}, minimal()...)...)
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)

@@ -10,6 +10,7 @@ import (
 	"syscall"
 	"testing"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
@@ -17,11 +18,6 @@ import (
 	"github.com/ctrlplane/ctrlplane/internal/testutil"
 	"github.com/ctrlplane/ctrlplane/internal/testutil/program"
 )
-
-func TestStopsOnInterrupt(t *testing.T) {
-	t.Parallel()
-	requireCleanStop(t, program.Up(t, filepath.Join(t.TempDir(), "data")), syscall.SIGINT)
-}
 
 // requireCleanStop checks that a signal ends a control plane with exit code 0 and nothing on stderr,
 // and that an open watch does not delay the end.
@@ -43,18 +39,19 @@ func requireCleanStop(t *testing.T, p *program.ControlPlane, sig syscall.Signal)
 	}
 }
 
-// TestRestartKeepsCluster checks that a second start with the same folder finds the same cluster.
-func TestRestartKeepsCluster(t *testing.T) {
-	t.Parallel()
-	dir := filepath.Join(t.TempDir(), "data")
-	first := program.Up(t, dir)
+// restartKeepsCluster checks that a second start with the same folder finds the same cluster. stop ends the first.
+func restartKeepsCluster(t *testing.T, p *program.ControlPlane, stop func()) {
+	t.Helper()
+	dir := p.Dir
 	program.RequireFailure(t, program.Command(t, "up", "--ui", "none", "--data-dir", dir), 1, "is already running at https://")
 	before := loadKubeconfig(t, dir)
-	gated := filepath.Join(t.TempDir(), "gated.yaml")
-	const pod = `{apiVersion: v1, kind: Pod, metadata: {name: gated}, spec: {schedulingGates: [{name: example.com/later}], containers: [{name: c, image: nginx}]}}`
-	testutil.WriteFile(t, gated, pod)
-	program.MustRun(t, dir, "kubectl", "create", "-f", gated)
-	first.Stop(t, syscall.SIGTERM)
+	gated := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "gated"}, Spec: corev1.PodSpec{
+		SchedulingGates: []corev1.PodSchedulingGate{{Name: "example.com/later"}}, Containers: []corev1.Container{{Name: "c", Image: "nginx"}},
+	}}
+	if _, err := p.Client(t).CoreV1().Pods("default").Create(t.Context(), gated, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	stop()
 	program.Up(t, dir)
 	why, missing, code := program.Run(t, program.Command(t, "why", "pod/gated", "--data-dir", dir))
 	if code != 0 || !strings.HasPrefix(why, "It is not ready: ") || !strings.Contains(why, "What led to it is not known: the records begin at ") {
@@ -67,17 +64,15 @@ func TestRestartKeepsCluster(t *testing.T) {
 	requirePrivateModes(t, dir)
 }
 
-// A terminal that is closed sends SIGHUP, and so do its shell and make.
-func TestClosedTerminalStopsCleanly(t *testing.T) {
-	t.Parallel()
-	f := startFollower(t, "", "up", "--ui", "plain", "--data-dir", filepath.Join(t.TempDir(), "data"))
-	f.awaitText(t, "is ready in")
+// requireCleanHangup sends SIGHUP as a terminal that is closed does, and so do its shell and make.
+func requireCleanHangup(t *testing.T, f *outputFollower) {
+	t.Helper()
 	program.Signal(t, f.Cmd, syscall.SIGHUP)
 	f.awaitText(t, "stopping")
 	_ = f.Cmd.Process.Signal(syscall.SIGHUP) // it may have ended
 	<-f.Done
-	if code := f.Cmd.ProcessState.ExitCode(); code != 0 {
-		t.Errorf("up ended with %v", f.Cmd.ProcessState)
+	if code, stderr := f.Cmd.ProcessState.ExitCode(), program.WithoutSlowStart(f.Stderr.String()); code != 0 || stderr != "" {
+		t.Errorf("exit code %d, stderr %q", code, stderr)
 	}
 }
 
@@ -118,7 +113,7 @@ func TestEphemeralLeavesNothing(t *testing.T) {
 	t.Parallel()
 	for name, end := range map[string]syscall.Signal{"stopped": syscall.SIGTERM, "killed": syscall.SIGKILL} {
 		t.Run(name, func(t *testing.T) {
-			cmd := program.Command(t, "up", "--ui", "none", "--ephemeral", "--name", name)
+			cmd := program.Command(t, append([]string{"up", "--ui", "none", "--ephemeral", "--name", name}, minimal()...)...)
 			folders := func() []string {
 				found, err := filepath.Glob(filepath.Join(cmd.Dir, "ctrlplane-*"))
 				if err != nil {

@@ -8,6 +8,9 @@ import (
 	"testing"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"github.com/ctrlplane/ctrlplane/internal/testutil"
 	"github.com/ctrlplane/ctrlplane/internal/testutil/program"
 )
@@ -57,7 +60,7 @@ func TestNodesVerbs(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "data")
 	flags := []string{"--nodes", "2", "--node-zones", "2", "--node-cpu", "4", "--node-memory", "8Gi", "--node-pods", "5",
-		"--kube-controller-manager-arg", "node-monitor-grace-period=1h"} // a node that fails stays Ready
+		"--no-scheduler", "--controllers", "namespace"} // a node that fails stays Ready
 	p := program.Up(t, dir, flags...)
 	in := func(args string) []string {
 		return append([]string{"--data-dir", dir, "nodes"}, strings.Fields(args)...)
@@ -115,13 +118,25 @@ func TestWhyNamesAFailedNode(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "data")
 	p := program.Up(t, dir, "--nodes", "1", "--kube-controller-manager-arg", "node-monitor-grace-period=4s")
-	program.MustRun(t, dir, "kubectl", "create", "deployment", "web", "--image", "web")
-	program.MustRun(t, dir, "wait", "deployment/web", "--timeout", "5m")
-	pod := strings.TrimSpace(program.MustRun(t, dir, "kubectl", "get", "pods", "-o", "name"))
+	web, client, name := program.CreateWeb(t, dir, 1), p.Client(t), ""
+	p.Await(t, "running a Pod", func() bool {
+		pods, err := client.CoreV1().Pods("default").List(t.Context(), metav1.ListOptions{})
+		if err != nil || len(pods.Items) != 1 || !isReady(&pods.Items[0]) {
+			return false
+		}
+		name = pods.Items[0].Name
+		return true
+	})
 	program.MustRun(t, dir, "nodes", "fail", "node-1")
-	program.MustRun(t, dir, "kubectl", "wait", "--for=condition=Ready=Unknown", "node/node-1", "--timeout=5m")
-	program.MustRun(t, dir, "kubectl", "wait", "--for=condition=Ready=False", pod, "--timeout=5m")
-	for _, object := range []string{"node/node-1", pod, "deployment/web"} {
+	nodeIs := func(status corev1.ConditionStatus) func() bool {
+		return func() bool {
+			node, err := client.CoreV1().Nodes().Get(t.Context(), "node-1", metav1.GetOptions{})
+			return err == nil && slices.ContainsFunc(node.Status.Conditions, func(c corev1.NodeCondition) bool { return c.Type == corev1.NodeReady && c.Status == status })
+		}
+	}
+	p.Await(t, "without news of the node", nodeIs(corev1.ConditionUnknown))
+	awaitPod(t, p, name, "not ready", func(pod *corev1.Pod) bool { return hasCondition(pod, corev1.PodReady, corev1.ConditionFalse) })
+	for _, object := range []string{"node/node-1", "pod/" + name, "deployment/" + web} {
 		p.AwaitFailure(t, time.Second, []string{"wait", object}, `: node-1 was failed by "nodes fail": to undo it: `)
 		if why := program.MustRun(t, dir, "why", object); !strings.Contains(why, `node-1 was failed by "nodes fail"`) {
 			t.Errorf("why %s:\n%s", object, why)
@@ -136,6 +151,7 @@ func TestWhyNamesAFailedNode(t *testing.T) {
 		t.Errorf("wait settled: %d, %s", code, stderr)
 	}
 	program.MustRun(t, dir, "nodes", "recover", "node-1")
+	p.Await(t, "with news of the node", nodeIs(corev1.ConditionTrue))
 	p.Await(t, "the recovery", func() bool { return !strings.Contains(program.Status(t, dir), "not Ready") })
 }
 
@@ -145,24 +161,34 @@ const loadBalancerAddress = "198.51.100.9"
 // testLoadBalancerRangeExhausted checks that a Service without an address says why,
 // and gets the first address that is released.
 func testLoadBalancerRangeExhausted(t *testing.T, p *program.ControlPlane) {
-	dir := p.Dir
+	services := p.Client(t).CoreV1().Services("default")
 	expose := func(name string) {
 		t.Helper()
-		program.MustRun(t, dir, "kubectl", "create", "service", "loadbalancer", name, "--tcp=80")
+		spec := corev1.ServiceSpec{Type: corev1.ServiceTypeLoadBalancer, Ports: []corev1.ServicePort{{Port: 80}}}
+		if _, err := services.Create(t.Context(), &corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: spec}, metav1.CreateOptions{}); err != nil {
+			t.Fatal(err)
+		}
 	}
-	address := func(name string) string {
+	address := func(name string) (all string) {
 		t.Helper()
-		return program.MustRun(t, dir, "kubectl", "get", "service", name, "-o", "jsonpath={.status.loadBalancer.ingress[*].ip}")
+		service, err := services.Get(t.Context(), name, metav1.GetOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, ingress := range service.Status.LoadBalancer.Ingress {
+			all += ingress.IP
+		}
+		return all
 	}
 	expose("first")
 	p.Await(t, "an address", func() bool { return address("first") == loadBalancerAddress })
 	expose("second")
-	p.Await(t, "the reason", func() bool {
-		return strings.Contains(program.MustRun(t, dir, "kubectl", "describe", "service", "second"), "all addresses of "+loadBalancerAddress+"/32 are in use")
-	})
+	awaitEvent(t, p, "second", "all addresses of "+loadBalancerAddress+"/32 are in use")
 	if got := address("second"); got != "" {
 		t.Errorf("the second Service has an address that is in use: %q", got)
 	}
-	program.MustRun(t, dir, "kubectl", "delete", "service", "first")
+	if err := services.Delete(t.Context(), "first", metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
 	p.Await(t, "the address that came free", func() bool { return address("second") == loadBalancerAddress })
 }

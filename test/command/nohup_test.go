@@ -26,7 +26,7 @@ func ignoreHangup(t *testing.T, cmd *exec.Cmd) {
 func TestNohupUp(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "data")
-	cmd := program.Command(t, "up", "--ui", "none", "--data-dir", dir)
+	cmd := program.Command(t, append([]string{"up", "--ui", "none", "--data-dir", dir}, minimal()...)...)
 	ignoreHangup(t, cmd)
 	p := program.Start(t, cmd, dir)
 	p.AwaitReady(t)

@@ -16,7 +16,7 @@ func TestServesAllAddressesWithoutNetwork(t *testing.T) {
 	if out, err := exec.Command("unshare", "-rn", "sh", "-c", loopbackUp).CombinedOutput(); err != nil {
 		t.Skipf("no network namespace of its own can be made here: %v %s", err, out)
 	}
-	inside := program.Command(t, "run", "--bind-address", "0.0.0.0", "--nodes", "0", "--", program.Path(), "kubectl", "get", "namespaces", "-o", "name")
+	inside := program.Command(t, append([]string{"run"}, minimal("--bind-address", "0.0.0.0", "--", program.Path(), "kubectl", "get", "namespaces", "-o", "name")...)...)
 	cmd := exec.Command("unshare", append([]string{"-rn", "sh", "-c", loopbackUp + ` && exec "$@"`, "sh"}, inside.Args...)...)
 	cmd.Env, cmd.Dir = inside.Env, inside.Dir
 	out, stderr, code := program.Run(t, cmd)

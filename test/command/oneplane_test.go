@@ -2,6 +2,7 @@ package command_test
 
 import (
 	"path/filepath"
+	"syscall"
 	"testing"
 
 	"github.com/ctrlplane/ctrlplane/internal/testutil/program"
@@ -24,4 +25,5 @@ func TestOnOneControlPlane(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) { tc.test(t, p) })
 	}
+	requireCleanStop(t, p, syscall.SIGINT)
 }

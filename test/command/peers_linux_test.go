@@ -37,7 +37,7 @@ const (
 func TestProgramsWithGenericUserAgents(t *testing.T) {
 	testutil.NeedSocketDiag(t)
 	t.Parallel()
-	p := program.Up(t, filepath.Join(t.TempDir(), "data"), "--nodes=0")
+	p := program.Up(t, filepath.Join(t.TempDir(), "data"), minimal()...)
 	c := &clientsTest{T: t, plane: p}
 	startProgram(t, p.Dir, "site-operator")
 	p.Await(t, "watching", func() bool {

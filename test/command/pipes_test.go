@@ -71,11 +71,11 @@ func TestStartFromPipes(t *testing.T) {
 	t.Parallel()
 	k := newSnapshotFixture(t)
 	file := filepath.Join(t.TempDir(), "base.snapshot")
-	k.mustRunScript(`"$0" run --nodes 0 -- sh -c '"$0" kubectl create configmap saved && exec "$0" snapshot save "$1"' "$0" "$1"`, file)
+	k.mustRunScript(`"$0" run $MINIMAL -- sh -c '"$0" kubectl create configmap saved && exec "$0" snapshot save "$1"' "$0" "$1"`, file)
 	const list = `kubectl get configmap saved given -o name`
 	for name, script := range map[string]string{
-		"run": `cat "$1" >"$2" & "$0" run --nodes 0 --from "$2" -f /dev/stdin --settle --timeout 10m --healthy -- "$0" ` + list,
-		"up": `cat "$1" >"$2" & "$0" up --nodes 0 --detach --ephemeral --from "$2" -f - >/dev/null && "$0" ` + list + `
+		"run": `cat "$1" >"$2" & "$0" run $MINIMAL --from "$2" -f /dev/stdin --settle --timeout 10m --healthy -- "$0" ` + list,
+		"up": `cat "$1" >"$2" & "$0" up $MINIMAL --detach --ephemeral --from "$2" -f - >/dev/null && "$0" ` + list + `
 rc=$?; "$0" down --all >/dev/null && exit $rc`,
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -91,11 +91,13 @@ rc=$?; "$0" down --all >/dev/null && exit $rc`,
 	program.RequireFailure(t, program.Command(t, "dev", "-f", newPipe(t), "--", "true"), 2, "save them in a file")
 }
 
-// mustRunScript runs a script, with the program as $0 and a manifest on a pipe as stdin, and returns its output.
+// mustRunScript runs a script, with the program as $0, the flags of minimal in $MINIMAL and a manifest on a pipe as stdin,
+// and returns its output.
 func (k snapshotFixture) mustRunScript(script string, args ...string) string {
 	k.t.Helper()
 	cmd := k.commandWithoutDataDir()
 	cmd.Path, cmd.Args = "/bin/sh", append([]string{"sh", "-c", script, program.Path()}, args...)
+	cmd.Env = append(cmd.Env, "MINIMAL="+strings.Join(minimal(), " "))
 	cmd.Stdin = strings.NewReader("{apiVersion: v1, kind: ConfigMap, metadata: {name: given}}\n")
 	stdout, stderr, code := program.Run(k.t, cmd)
 	if code != 0 {

@@ -13,6 +13,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/ctrlplane/ctrlplane/internal/testutil"
 	"github.com/ctrlplane/ctrlplane/internal/testutil/program"
@@ -71,26 +72,40 @@ func testPodHTTP(t *testing.T, p *program.ControlPlane, expect func(t *testing.T
 		t.Errorf("a Pod without a table: exit code %d: %s", code, stderr)
 	}
 
-	program.MustRun(t, dir, "kubectl", "annotate", "pod", "answers", "--overwrite", "ctrlplane.local/http=/live 200\n/ready 503 busy")
+	pods := p.Client(t).CoreV1().Pods("default")
+	annotate := func(table string) {
+		t.Helper()
+		patch := fmt.Appendf(nil, `{"metadata":{"annotations":{"ctrlplane.local/http":%q}}}`, table)
+		if _, err := pods.Patch(t.Context(), "answers", types.MergePatchType, patch, metav1.PatchOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	annotate("/live 200\n/ready 503 busy")
 	awaitPod(t, p, "answers", "not ready", func(pod *corev1.Pod) bool { return hasCondition(pod, corev1.PodReady, corev1.ConditionFalse) })
-	p.Await(t, "telling which probe failed", func() bool {
-		events, err := p.Client(t).CoreV1().Events("default").List(t.Context(), metav1.ListOptions{FieldSelector: "involvedObject.name=answers,reason=Unhealthy"})
+	awaitEvent(t, p, "answers", "Readiness probe failed: HTTP probe failed with statuscode: 503")
+	annotate("/ready 200")
+	awaitRestarts(t, p, "answers", 1)
+}
+
+// awaitEvent waits for an event about an object in the namespace default.
+func awaitEvent(t *testing.T, p *program.ControlPlane, object, text string) {
+	t.Helper()
+	events := p.Client(t).CoreV1().Events("default")
+	p.Await(t, "telling "+text, func() bool {
+		list, err := events.List(t.Context(), metav1.ListOptions{FieldSelector: "involvedObject.name=" + object})
 		if err != nil {
 			t.Fatal(err)
 		}
-		return slices.ContainsFunc(events.Items, func(e corev1.Event) bool {
-			return strings.Contains(e.Message, "Readiness probe failed: HTTP probe failed with statuscode: 503")
-		})
+		return slices.ContainsFunc(list.Items, func(e corev1.Event) bool { return strings.Contains(e.Message, text) })
 	})
-	program.MustRun(t, dir, "kubectl", "annotate", "pod", "answers", "--overwrite", "ctrlplane.local/http=/ready 200")
-	awaitRestarts(t, p, "answers", 1)
 }
 
 // awaitRestarts waits until the container of a Pod was restarted as often, or more often.
 func awaitRestarts(t *testing.T, p *program.ControlPlane, pod string, times int) {
 	t.Helper()
+	pods := p.Client(t).CoreV1().Pods("default")
 	p.Await(t, fmt.Sprintf("restarting %s %d times", pod, times), func() bool {
-		got, err := p.Client(t).CoreV1().Pods("default").Get(t.Context(), pod, metav1.GetOptions{})
+		got, err := pods.Get(t.Context(), pod, metav1.GetOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}

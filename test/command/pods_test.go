@@ -10,6 +10,7 @@ import (
 	authenticationv1 "k8s.io/api/authentication/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/ctrlplane/ctrlplane/internal/testutil"
 	"github.com/ctrlplane/ctrlplane/internal/testutil/program"
@@ -101,6 +102,13 @@ kind: Pod
 metadata: {name: server}
 spec:
   containers: [{name: main, image: nginx}]
+---
+apiVersion: batch/v1
+kind: Job
+metadata: {name: fails}
+spec:
+  backoffLimit: 0
+  template: {spec: {restartPolicy: Never, containers: [{name: main, image: busybox, command: [sh, -c, 'echo tried; exit 1']}]}}
 `
 
 // readerOverrides make a Pod that waits for a change of a file.
@@ -188,12 +196,15 @@ func TestKubectlPods(t *testing.T) {
 			t.Errorf("terminated: %+v", end)
 		}
 		expect(t, "to stderr", "logs shown --tail=1")
-		expect(t, "simulated shell", "describe pod shown")
+		awaitEvent(t, p, "shown", "simulated shell")
 	})
 	t.Run("a ConfigMap that appears late", func(t *testing.T) {
 		waits := await(t, "waits", "waiting for a ConfigMap", waitingFor("CreateContainerConfigError"))
 		requireText(t, waits.Status.ContainerStatuses[0].State.Waiting.Message, `configmap "late" not found`)
-		kubectl(t, "create", "configmap", "late", "--from-literal=value=here")
+		late := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "late"}, Data: map[string]string{"value": "here"}}
+		if _, err := p.Client(t).CoreV1().ConfigMaps("default").Create(t.Context(), late, metav1.CreateOptions{}); err != nil {
+			t.Fatal(err)
+		}
 		await(t, "waits", "done", inPhase(corev1.PodSucceeded))
 		expect(t, "late=here\n", "logs waits")
 	})
@@ -261,15 +272,14 @@ func TestKubectlPods(t *testing.T) {
 	t.Run("an updated ConfigMap", func(t *testing.T) {
 		kubectl(t, "run", "reader", "--image=busybox", "--restart=Never", "--overrides", readerOverrides)
 		await(t, "reader", "ready", isReady)
-		kubectl(t, "patch", "configmap", "settings", "-p", `{"data":{"mode":"slow"}}`)
+		slow := []byte(`{"data":{"mode":"slow"}}`)
+		if _, err := p.Client(t).CoreV1().ConfigMaps("default").Patch(t.Context(), "settings", types.MergePatchType, slow, metav1.PatchOptions{}); err != nil {
+			t.Fatal(err)
+		}
 		await(t, "reader", "done", inPhase(corev1.PodSucceeded))
 		expect(t, "slow\n", "logs reader")
 	})
 	t.Run("a second restart, after a delay", func(t *testing.T) { awaitRestarts(t, p, "crashes", 2) })
 	t.Run("HTTP tables", func(t *testing.T) { testPodHTTP(t, p, expect) })
-	t.Run("a Job", func(t *testing.T) {
-		kubectl(t, "create", "job", "fails", "--image=busybox", "--", "sh", "-c", "echo tried; exit 1")
-		kubectl(t, "patch", "job", "fails", "-p", `{"spec":{"backoffLimit":0}}`)
-		expect(t, "condition met", "wait job/fails --for=condition=Failed --timeout=5m")
-	})
+	t.Run("a Job", func(t *testing.T) { expect(t, "condition met", "wait job/fails --for=condition=Failed --timeout=5m") })
 }

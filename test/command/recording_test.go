@@ -17,37 +17,6 @@ import (
 
 // TestRecording compares what a recording tells with what the control plane told at that
 // time, and then does without the control plane.
-// A test often deletes what has failed, here with its namespace: the recording says why all the same.
-func TestWhyOfADeletedObjectInARecording(t *testing.T) {
-	t.Parallel()
-	folder := t.TempDir()
-	script := `set -e
-kubectl() { "$0" kubectl "$@"; }
-kubectl create namespace shop
-kubectl create quota few --hard=pods=0 -n shop
-kubectl create deployment web --image=nginx -n shop
-until kubectl get events -n shop | grep FailedCreate; do :; done
-kubectl delete namespace shop`
-	stdout, stderr, code := program.Run(t, program.Command(t, "run", "--report", folder, "--", "sh", "-c", script, program.Path()))
-	if code != 0 {
-		t.Fatalf("exit code %d: %s%s", code, stdout, stderr)
-	}
-	why := func(args ...string) string {
-		t.Helper()
-		stdout, stderr, code := program.Run(t, program.Command(t, append([]string{"why", "deployment/web", "-n", "shop", "--from", folder}, args...)...))
-		if code != 0 {
-			t.Errorf("exit code %d: %s", code, stderr)
-		}
-		return strings.Join(strings.Fields(stdout), " ")
-	}
-	if got := why(); !strings.Contains(got, "Before its deletion: ") || !strings.Contains(got, "exceeded quota: few") {
-		t.Errorf("got %s", got)
-	}
-	if got := why("--deleted"); strings.Contains(got, "Before its deletion: ") {
-		t.Errorf("why it was deleted: %s", got)
-	}
-}
-
 func TestRecording(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
@@ -91,8 +60,10 @@ func TestRecording(t *testing.T) {
 		return strings.Contains(then, "deployment") && queuesOf(then) == queuesOf(status.String())
 	})
 	questions := [][]string{{"why", pod}, {"why", pod, "--changed", "-o", "json"}, {"trace", "deploy/" + web}, {"trace", "Deployment.apps", web, "--controller", "replicaset"}}
-	for _, q := range questions {
+	told := make([]string, len(questions))
+	for i, q := range questions {
 		want := live(q...)
+		told[i] = want
 		if got := recorded(append(q, "--from", file, "--at", moment)...); got != want {
 			t.Errorf("%q of the recording:\n%s\nof the control plane:\n%s", q, got, want)
 		}
@@ -100,10 +71,9 @@ func TestRecording(t *testing.T) {
 	early := program.Command(t, "why", pod, "--from", file, "--at", "0s")
 	program.RequireFailure(t, early, 1, "no such object in the recorded history up to ")
 
-	want := live(questions[0]...)
 	p.Stop(t, syscall.SIGTERM)
-	if got := recorded("why", pod, "--from", file); got != want {
-		t.Errorf("at the end of the recording:\n%s\nof the control plane:\n%s", got, want)
+	if got := recorded("why", pod, "--from", file); got != told[0] {
+		t.Errorf("at the end of the recording:\n%s\nof the control plane:\n%s", got, told[0])
 	}
 	if got := recorded("status", "--from", file); !strings.Contains(got, " is ready") {
 		t.Errorf("the status before the control plane stopped:\n%s", got)
@@ -130,7 +100,7 @@ func queuesOf(status string) string {
 // the name, and the recording of one that failed later is kept, but not its data folder.
 func TestRecordingOfFailedStart(t *testing.T) {
 	t.Parallel()
-	p := program.Up(t, filepath.Join(t.TempDir(), "data"), "--nodes", "0")
+	p := program.Up(t, filepath.Join(t.TempDir(), "data"), minimal()...)
 	port := p.Client(t).RESTClient().Get().URL().Port()
 	manifest := filepath.Join(t.TempDir(), "bad.yaml")
 	testutil.WriteFile(t, manifest, "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, extra: 1}")
@@ -142,7 +112,7 @@ func TestRecordingOfFailedStart(t *testing.T) {
 	}{
 		"locked":   {[]string{"--data-dir", p.Dir}, []string{"is already running"}, false},
 		"port":     {[]string{"--ephemeral", "--port", port}, []string{"port " + port + " is in use"}, false},
-		"manifest": {[]string{"--data-dir", dir, "-f", manifest, "--nodes", "0"}, []string{manifest, "field not declared in schema"}, true},
+		"manifest": {minimal("--data-dir", dir, "-f", manifest), []string{manifest, "field not declared in schema"}, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			file := filepath.Join(t.TempDir(), "a.jsonl")

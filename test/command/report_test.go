@@ -185,7 +185,7 @@ func TestRunReportOfEveryOutcome(t *testing.T) {
 		{"with a name", []string{"--name", "kept", "--", "true"}, 0, "passed"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			cmd := newRunCommand(t, append([]string{"--report", "out"}, tc.args...)...)
+			cmd := newRunCommand(t, minimal(append([]string{"--report", "out"}, tc.args...)...)...)
 			cmd.Env = withoutCIEnv(cmd.Env)
 			_, stderr, code := program.Run(t, cmd)
 			if code != tc.code {
@@ -206,7 +206,7 @@ func TestRunReportAfterInterrupt(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"starting", "running"} {
 		t.Run(name, func(t *testing.T) {
-			start, args := startRun, []string{"--report", "out", "--", "sh", "-c", "echo $$; exec sleep 1000"}
+			start, args := startRun, minimal("--report", "out", "--", "sh", "-c", "echo $$; exec sleep 1000")
 			if name == "starting" {
 				start = startHangingRun
 			}

@@ -51,7 +51,7 @@ func TestRunHealthy(t *testing.T) {
 // TestRunHealthyTooEarly checks the hint for a run that ends while controllers are busy.
 func TestRunHealthyTooEarly(t *testing.T) {
 	t.Parallel()
-	cmd := newRunCommand(t, "--healthy", "-f", "shop.yaml", "--", "true")
+	cmd := newRunCommand(t, minimal("--healthy", "-f", "shop.yaml", "--", "true")...)
 	testutil.WriteFile(t, filepath.Join(cmd.Dir, "shop.yaml"), shopManifest)
 	_, stderr, code := program.Run(t, cmd)
 	if code != 123 {
@@ -137,7 +137,7 @@ func holdWrite(t *testing.T, r *runProcess, cfg *rest.Config) {
 // between two rounds.
 func TestRunSettleEndsAtHotLoop(t *testing.T) {
 	t.Parallel()
-	r := startRun(t, "--settle", "--no-hot-loop", "--report", "out", "--nodes=0", "--no-scheduler", "--", "sh", "-c", reportScript)
+	r := startRun(t, minimal("--settle", "--no-hot-loop", "--report", "out", "--", "sh", "-c", reportScript)...)
 	client, cfg := r.readClient(t)
 	holdWrite(t, r, cfg)
 	loop := make(chan error, 1)

@@ -66,7 +66,7 @@ func TestUpWithClosedOutput(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			cmd := program.Command(t, "up", "--ephemeral", "--ui=plain", "--merge-kubeconfig")
+			cmd := program.Command(t, append([]string{"up", "--ephemeral", "--ui=plain", "--merge-kubeconfig"}, minimal()...)...)
 			out, in, err := os.Pipe()
 			if err != nil {
 				t.Fatal(err)
@@ -137,7 +137,7 @@ func TestReportRemovesUnfinished(t *testing.T) {
 // TestRunWithoutJobSummary names a file for the summary of the job that cannot be written.
 func TestRunWithoutJobSummary(t *testing.T) {
 	t.Parallel()
-	r := startRunWith(t, []string{"GITHUB_STEP_SUMMARY=/no/such/file"}, "--report=out", "--nodes=0", "--no-hot-loop", "--timings", "--", "true")
+	r := startRunWith(t, []string{"GITHUB_STEP_SUMMARY=/no/such/file"}, minimal("--report=out", "--no-hot-loop", "--timings", "--", "true")...)
 	r.requireExit(t, 0)
 	if strings.Contains(r.stderr.String(), "settling") { // --no-hot-loop does not exclude the start
 		t.Errorf("settling: %s", &r.stderr)

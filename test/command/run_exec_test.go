@@ -43,7 +43,7 @@ func TestRunAsExec(t *testing.T) {
 		}
 		testutil.WriteFile(t, filepath.Join(dir, name, "a_test.go"), controlPlaneTest)
 	}
-	cmd := exec.CommandContext(t.Context(), "go", "test", "-vet=off", "-v", "-exec", "'"+program.Path()+"' run --bare --report out --", "./...")
+	cmd := exec.CommandContext(t.Context(), "go", "test", "-vet=off", "-ldflags=-s -w", "-v", "-exec", "'"+program.Path()+"' run --bare --report out --", "./...")
 	cmd.Dir, cmd.Env = dir, append(withoutCIEnv(run.Env), goCacheEnv(t)...)
 	out, err := cmd.CombinedOutput()
 	if err != nil {

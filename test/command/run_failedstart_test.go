@@ -16,7 +16,7 @@ import (
 // leaves nothing of that report.
 func TestReportOfAFailedStart(t *testing.T) {
 	t.Parallel()
-	cmd := newRunCommand(t, "--report", "out", "-f", "typo.yaml", "--", "true")
+	cmd := newRunCommand(t, minimal("--report", "out", "-f", "typo.yaml", "--", "true")...)
 	testutil.WriteFile(t, filepath.Join(cmd.Dir, "typo.yaml"), "{apiVersion: v1, kind: Podd, metadata: {name: x}}\n")
 	folder := filepath.Join(cmd.Dir, "out")
 	cmd.Env = withoutCIEnv(cmd.Env)

@@ -57,12 +57,6 @@ func startRun(t *testing.T, args ...string) *runProcess {
 	return startRunWith(t, nil, args...)
 }
 
-// minimal adds flags to those of a run for which the control plane need not do anything: without
-// nodes, scheduler and nearly all controllers it starts and stops sooner.
-func minimal(args ...string) []string {
-	return append([]string{"--nodes=0", "--no-scheduler", "--controllers=namespace"}, args...)
-}
-
 // startRunWith adds variables to the environment of the run.
 func startRunWith(t *testing.T, env []string, args ...string) *runProcess {
 	t.Helper()
@@ -261,7 +255,7 @@ func TestRunsInParallel(t *testing.T) {
 func TestRunWithoutStdinAndEnvironment(t *testing.T) {
 	t.Parallel()
 	cmd := program.Command(t)
-	cmd.Path, cmd.Args = "/bin/sh", []string{"sh", "-c", `exec env -i TMPDIR="$TMPDIR" "$0" run --nodes=0 -- sh -c 'cat; echo "end $FOO$HOME$USE_EXISTING_CLUSTER"' <&-`, program.Path()}
+	cmd.Path, cmd.Args = "/bin/sh", []string{"sh", "-c", `exec env -i TMPDIR="$TMPDIR" "$0" run --nodes=0 --no-scheduler --controllers=namespace -- sh -c 'cat; echo "end $FOO$HOME$USE_EXISTING_CLUSTER"' <&-`, program.Path()}
 	stdout, stderr, code := program.Run(t, cmd)
 	if code != 0 || stdout != "end true\n" {
 		t.Errorf("exit code %d, stdout %q: %s", code, stdout, stderr)
@@ -430,7 +424,7 @@ func TestRunSettleTimeout(t *testing.T) {
 	var r *runProcess
 	// The time of the script counts, too: it starts two programs.
 	for timeout := 5 * time.Second; ; timeout *= 2 {
-		r = startRun(t, "--settle", "--timeout="+timeout.String(), "--report=out", "--", "sh", "-c", script)
+		r = startRun(t, "--nodes=0", "--no-scheduler", "--controllers=deployment", "--settle", "--timeout="+timeout.String(), "--report=out", "--", "sh", "-c", script)
 		r.stdin.Close()
 		r.requireExitWithin(t, timeout+program.Timeout, 124)
 		if strings.Contains(r.stderr.String(), "not settled: ") || timeout > program.Timeout {
@@ -447,7 +441,7 @@ func TestRunSettleTimeout(t *testing.T) {
 func TestSignalsForTheCommandWhileSettling(t *testing.T) {
 	t.Parallel()
 	script := fmt.Sprintf("echo $$ >pid; %[1]s controllers pause deployment >&2 && %[1]s kubectl create deployment web --image=registry.invalid/web >&2; echo $CTRLPLANE_DATA_DIR", program.Path())
-	r := startRun(t, "--settle", "--", "sh", "-c", script)
+	r := startRun(t, "--nodes=0", "--no-scheduler", "--controllers=deployment", "--settle", "--", "sh", "-c", script)
 	dir := r.readLine(t)
 	r.awaitCommandEnd(t)
 	for _, sig := range []syscall.Signal{syscall.SIGUSR1, syscall.SIGUSR2, syscall.SIGQUIT} {
@@ -462,7 +456,7 @@ func TestSignalsForTheCommandWhileSettling(t *testing.T) {
 func TestRunGracePeriods(t *testing.T) {
 	t.Parallel()
 	stubborn, timeout := startRunBeyondTimeout(t, "trap 'echo ignored' TERM; echo 1; while :; do sleep 0.5; done")
-	r := startRun(t, "--leader-elect", "--", "sh", "-c", "trap 'echo terminated; exit 0' TERM; "+idleScript+strings.TrimSuffix(reportScript, "exec cat")+"wait")
+	r := startRun(t, minimal("--leader-elect", "--", "sh", "-c", "trap 'echo terminated; exit 0' TERM; "+idleScript+strings.TrimSuffix(reportScript, "exec cat")+"wait")...)
 	client, _ := r.readClient(t)
 	leases := client.CoordinationV1().Leases("kube-system")
 	testutil.Await(t, "loss of the lease", func() bool {

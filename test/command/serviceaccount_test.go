@@ -73,7 +73,7 @@ func TestRunAsServiceAccount(t *testing.T) {
 	t.Parallel()
 	manifest := filepath.Join(t.TempDir(), "account.yaml")
 	testutil.WriteFile(t, manifest, accountManifest)
-	r := startRun(t, "--service-account=shop/operator", "--nodes=0", "--no-scheduler", "-f", manifest, "--", "sh", "-c", `echo "$KUBECONFIG"; "$0" kubectl auth whoami -o jsonpath='{.status.userInfo.username}{"\n"}'; read -r end`, program.Path())
+	r := startRun(t, minimal("--service-account=shop/operator", "-f", manifest, "--", "sh", "-c", `echo "$KUBECONFIG"; "$0" kubectl auth whoami -o jsonpath='{.status.userInfo.username}{"\n"}'; read -r end`, program.Path())...)
 	path := r.readLine(t)
 	client := requireAccount(t, path, "system:serviceaccount:shop:operator")
 	if _, err := client.CoreV1().ConfigMaps("shop").Create(t.Context(), newConfigMap("mine"), metav1.CreateOptions{}); err != nil {
@@ -130,7 +130,7 @@ func TestServiceAccountFlag(t *testing.T) {
 	} {
 		t.Run(tt.value, func(t *testing.T) {
 			t.Parallel()
-			cmd := program.Command(t, "run", "--nodes=0", "--no-scheduler", "--service-account", tt.value, "--", "true")
+			cmd := program.Command(t, append([]string{"run"}, minimal("--service-account", tt.value, "--", "true")...)...)
 			program.RequireFailure(t, cmd, tt.code, tt.text)
 			requireNothingLeft(t, cmd)
 		})
@@ -140,7 +140,7 @@ func TestServiceAccountFlag(t *testing.T) {
 func TestKubeconfigOfServiceAccount(t *testing.T) {
 	t.Parallel()
 	u := newUser(t)
-	u.up(t, "demo", "--name", "demo", "--nodes=0", "--no-scheduler")
+	u.up(t, "demo", minimal("--name", "demo")...)
 	u.mustRun(t, "--name", "demo", "kubectl", "create", "serviceaccount", "operator.v2", "-n", "kube-public")
 	out, _ := u.mustRun(t, "--name", "demo", "kubeconfig", "--service-account", "system:serviceaccount:kube-public:operator.v2")
 	path := strings.TrimSpace(out)
@@ -165,7 +165,7 @@ func TestKubeconfigOfServiceAccount(t *testing.T) {
 // which the token of the one before is not valid.
 func TestDevAsServiceAccount(t *testing.T) {
 	t.Parallel()
-	d := newDev(t, "--service-account=shop/operator", "-f", "account.yaml", "--", "sh", "-c", `echo "using $KUBECONFIG"; exec sleep 1000`)
+	d := newDev(t, minimal("--service-account=shop/operator", "-f", "account.yaml", "--", "sh", "-c", `echo "using $KUBECONFIG"; exec sleep 1000`)...)
 	d.writeFile(t, "account.yaml", accountManifest)
 	d.start(t)
 	for _, change := range []string{"# one\n", "# two\n"} {

@@ -14,8 +14,7 @@ import (
 const simulatedNodeScript = `
 		"$0" kubectl apply -f "$1" >&2 &&
 		"$0" kubectl wait --for=condition=Ready node/simulated pod/pod --timeout=5m >&2 &&
-		"$0" kubectl get pod pod -o 'jsonpath={.spec.nodeName}' &&
-		"$0" kubectl get node real -o 'jsonpath={.status.conditions[?(@.type=="Ready")].status}'`
+		"$0" kubectl get pod/pod node/real -o 'jsonpath={.items[0].spec.nodeName}{.items[1].status.conditions[?(@.type=="Ready")].status}'`
 
 // TestNodeOfUserIsSimulatedWithoutOthers checks that a Node with kwok's annotation is simulated
 // although the control plane was started without nodes, and one without it is not: also after a
@@ -35,8 +34,8 @@ spec:
 `)
 	script := `
 		"$0" snapshot save before >&2 &&
-` + simulatedNodeScript + ` && echo &&
 		"$0" kubectl apply -f "$2" >&2 &&
+` + simulatedNodeScript + ` && echo &&
 		"$0" snapshot restore before >&2 &&` + simulatedNodeScript
 	cmd := newRunCommand(t, "--nodes=0", "--", "sh", "-c", script, program.Path(), writeNodeManifest(t), crd)
 	stdout, stderr, code := program.Run(t, cmd)

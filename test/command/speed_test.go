@@ -70,4 +70,5 @@ func TestSpeed(t *testing.T) {
 	if got := do("1") + do(); got != "speed: 1×\nspeed: 1×\n" {
 		t.Errorf("got %q", got)
 	}
+	requireSuspendedEnds(t, p)
 }

@@ -10,6 +10,7 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	authenticationv1 "k8s.io/api/authentication/v1"
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -113,6 +114,15 @@ func TestStatusNamesWhatIsStuck(t *testing.T) {
 			}
 		}
 	}
+	client := p.Client(t)
+	p.Await(t, "with a rollout and a Job that have failed", func() bool {
+		late, err := client.AppsV1().Deployments("default").Get(t.Context(), "late", metav1.GetOptions{})
+		bad, badErr := client.BatchV1().Jobs("default").Get(t.Context(), "bad", metav1.GetOptions{})
+		return err == nil && slices.ContainsFunc(late.Status.Conditions, func(c appsv1.DeploymentCondition) bool { return c.Reason == "ProgressDeadlineExceeded" }) &&
+			badErr == nil && slices.ContainsFunc(bad.Status.Conditions, func(c batchv1.JobCondition) bool { return c.Type == batchv1.JobFailed })
+	})
+	awaitPod(t, p, "crash", "in a crash loop", waitingFor("CrashLoopBackOff"))
+	awaitEvent(t, p, "novolume", "MountVolume")
 	p.Await(t, "what is stuck", func() bool {
 		status := strings.Join(strings.Fields(k.status()), " ")
 		return strings.Contains(status, "Namespace gone terminating for ") && strings.Contains(status, "finalizers remaining: example.com/wait") &&
@@ -134,10 +144,10 @@ func TestStatusNamesWhatIsStuck(t *testing.T) {
 	})
 
 	testFailingWrites(t, k, p)
+	testUnavailableAPI(t, k, p)
 
 	testutil.WriteFile(t, manifest, loopManifest)
 	k.mustRun("kubectl", "apply", "-f", manifest)
-	client := p.Client(t)
 	setReady := func(status corev1.ConditionStatus) {
 		t.Helper()
 		p.Await(t, "setting the readiness gate", func() bool {
@@ -245,26 +255,39 @@ spec: {group: none.example.com, version: v1, groupPriorityMinimum: 100, versionP
 ---
 apiVersion: v1
 kind: Namespace
-metadata: {name: gone}
+metadata: {name: unserved}
 `
 
-// A namespace is not deleted while an API does not answer: status and why name its APIService, and why that does not.
-func TestUnavailableAPIIsNamed(t *testing.T) {
-	t.Parallel()
-	k := newSnapshotFixture(t)
-	p := k.startUp()
+// testUnavailableAPI has a namespace that is not deleted while an API does not answer: status and why name its APIService,
+// and why that does not.
+func testUnavailableAPI(t *testing.T, k snapshotFixture, p *program.ControlPlane) {
+	t.Helper()
+	client, apiService := p.Client(t), "/apis/apiregistration.k8s.io/v1/apiservices/v1.none.example.com"
 	manifest := filepath.Join(t.TempDir(), "unavailable.yaml")
 	testutil.WriteFile(t, manifest, unavailableManifest)
 	k.mustRun("kubectl", "apply", "-f", manifest)
 	const reason = `not available: ServiceNotFound: service/none in "default" is not present`
+	p.Await(t, "without the Service", func() bool {
+		text, err := client.RESTClient().Get().AbsPath(apiService).DoRaw(t.Context())
+		return err == nil && strings.Contains(string(text), "ServiceNotFound")
+	})
 	p.Await(t, "the APIService in the status", func() bool {
 		status := strings.Join(strings.Fields(k.status()), " ")
 		return strings.Contains(status, "APIService v1.none.example.com not ready for ") && strings.Contains(status, reason)
 	})
-	if err := p.Client(t).CoreV1().Namespaces().Delete(t.Context(), "gone", metav1.DeleteOptions{}); err != nil {
+	if err := client.CoreV1().Namespaces().Delete(t.Context(), "unserved", metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	p.Await(t, "the APIService in why", func() bool {
-		return strings.Contains(strings.Join(strings.Fields(k.mustRun("why", "ns/gone")), " "), "; APIService v1.none.example.com is "+reason)
+	p.Await(t, "a namespace whose deletion fails", func() bool {
+		ns, err := client.CoreV1().Namespaces().Get(t.Context(), "unserved", metav1.GetOptions{})
+		return err == nil && slices.ContainsFunc(ns.Status.Conditions, func(c corev1.NamespaceCondition) bool {
+			return c.Type == corev1.NamespaceDeletionDiscoveryFailure && c.Status == corev1.ConditionTrue
+		})
 	})
+	p.Await(t, "the APIService in why", func() bool {
+		return strings.Contains(strings.Join(strings.Fields(k.mustRun("why", "ns/unserved")), " "), "; APIService v1.none.example.com is "+reason)
+	})
+	if err := client.RESTClient().Delete().AbsPath(apiService).Do(t.Context()).Error(); err != nil {
+		t.Fatal(err)
+	}
 }

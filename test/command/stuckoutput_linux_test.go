@@ -29,7 +29,7 @@ func TestStopWhileOutputIsStuck(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer out.Close()
-	cmd := program.Command(t, "up", "--ui", "json", "--data-dir", dir)
+	cmd := program.Command(t, append([]string{"up", "--ui", "json", "--data-dir", dir}, minimal()...)...)
 	cmd.Stdout = in
 	p := program.Start(t, cmd, dir)
 	in.Close()
@@ -153,7 +153,7 @@ func TestVerbsEndWhileTheirOutputIsStuck(t *testing.T) {
 // TestDevEndsWhileItsOutputIsStuck interrupts it once.
 func TestDevEndsWhileItsOutputIsStuck(t *testing.T) {
 	t.Parallel()
-	v := startVerb(t, "dev", "--", "sh", "-c", "yes | head -c 1000000; exec sleep 1000")
+	v := startVerb(t, append([]string{"dev"}, minimal("--", "sh", "-c", "yes | head -c 1000000; exec sleep 1000")...)...)
 	v.requireEndWhileStuck(t, 143)
 	requireNothingLeft(t, v.cmd)
 }

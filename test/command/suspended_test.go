@@ -4,7 +4,6 @@ package command_test
 
 import (
 	"fmt"
-	"path/filepath"
 	"runtime"
 	"strings"
 	"syscall"
@@ -34,10 +33,9 @@ func testWaitForSuspended(t *testing.T, p *program.ControlPlane) {
 	}
 }
 
-// TestSuspendedControlPlaneEnds stops a control plane whose process is suspended, as by Ctrl-Z.
-func TestSuspendedControlPlaneEnds(t *testing.T) {
-	t.Parallel()
-	p := program.Up(t, filepath.Join(t.TempDir(), "data"))
+// requireSuspendedEnds stops a control plane whose process is suspended, as by Ctrl-Z.
+func requireSuspendedEnds(t *testing.T, p *program.ControlPlane) {
+	t.Helper()
 	program.Signal(t, p.Cmd, syscall.SIGSTOP)
 	if out := program.MustRun(t, p.Dir, "down"); !strings.Contains(out, " stopped") {
 		t.Errorf("down: %s", out)

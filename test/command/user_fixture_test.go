@@ -30,6 +30,12 @@ func (u user) command(t *testing.T, args ...string) *exec.Cmd {
 	return cmd
 }
 
+// minimal adds flags to those of "up" or "run" if the control plane need not do anything: without
+// nodes, scheduler and nearly all controllers it starts and stops sooner.
+func minimal(args ...string) []string {
+	return append([]string{"--nodes=0", "--no-scheduler", "--controllers=namespace"}, args...)
+}
+
 // mustRun runs a command that has to succeed.
 func (u user) mustRun(t *testing.T, args ...string) (stdout, stderr string) {
 	t.Helper()
@@ -54,7 +60,7 @@ func (u user) up(t *testing.T, name string, args ...string) *program.ControlPlan
 func (u user) upEphemeral(t *testing.T) *program.ControlPlane {
 	t.Helper()
 	others := u.temporaryFolders(t)
-	p := program.Start(t, u.command(t, "up", "--ui", "none", "--ephemeral"), "")
+	p := program.Start(t, u.command(t, append([]string{"up", "--ui", "none", "--ephemeral"}, minimal()...)...), "")
 	p.Await(t, "in a new folder", func() bool {
 		for _, dir := range u.temporaryFolders(t) {
 			if !slices.Contains(others, dir) {

@@ -12,7 +12,7 @@ import (
 func TestPlainBuildKnowsItsVersions(t *testing.T) {
 	t.Parallel()
 	script := `"$0" kubectl version -o json && "$0" kubectl get --raw /metrics | grep '^kubernetes_build_info' && { "$0" down; echo $?; "$0" delete --force run; echo $?; }`
-	out, stderr, code := program.Run(t, program.Command(t, "run", "--nodes", "0", "--", "sh", "-c", script, program.Path()))
+	out, stderr, code := program.Run(t, program.Command(t, append([]string{"run"}, minimal("--", "sh", "-c", script, program.Path())...)...))
 	if !strings.HasSuffix(out, "\n1\n1\n") {
 		t.Errorf("down and delete did not both fail with exit code 1:\n%s", out)
 	}

@@ -183,7 +183,7 @@ func TestLiveViewEnds(t *testing.T) {
 		"SIGINT":       {nil, signal(syscall.SIGINT)},
 	} {
 		t.Run(name, func(t *testing.T) {
-			v := startLiveView(t, tc.args...)
+			v := startLiveView(t, append(tc.args, minimal()...)...)
 			v.requireFullScreen(t)
 			tc.end(t, v)
 			v.requireExit(t)

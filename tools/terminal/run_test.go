@@ -18,7 +18,7 @@ import (
 // still read from the terminal.
 func TestRunForwardsCtrlCOnce(t *testing.T) {
 	t.Parallel()
-	cmd := program.Command(t, "run", "--", "sh", "-c", `trap 'echo heard' INT; echo ready; while :; do read -r l && break; done; sleep 0.3; exit 4`)
+	cmd := program.Command(t, append([]string{"run"}, append(minimal(), "--", "sh", "-c", `trap 'echo heard' INT; echo ready; while :; do read -r l && break; done; sleep 0.3; exit 4`)...)...)
 	screen, err := pty.Start(cmd)
 	if err != nil {
 		t.Fatal(err)

@@ -20,7 +20,7 @@ import (
 func TestDownEndsASuspendedView(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "data")
-	up := program.Command(t, "up", "--data-dir", dir)
+	up := program.Command(t, append([]string{"up", "--data-dir", dir}, minimal()...)...)
 	shell := exec.Command("sh", append([]string{"-mc", `"$@"; echo in the shell; read -r _`, "sh"}, up.Args...)...)
 	shell.Dir, shell.Env = up.Dir, append(up.Env, "TERM=xterm-256color")
 	screen, err := pty.StartWithSize(shell, &pty.Winsize{Rows: 40, Cols: 120})

@@ -46,6 +46,11 @@ func startTerminal(t *testing.T, cols, rows int, args ...string) *terminal {
 	return &terminal{s, cmd}
 }
 
+// minimal are flags of a control plane that need not do anything: it starts and stops sooner.
+func minimal() []string {
+	return []string{"--nodes=0", "--no-scheduler", "--controllers=namespace"}
+}
+
 // startLiveView starts a control plane and returns when its live view shows that it
 // has settled.
 func startLiveView(t *testing.T, args ...string) *terminal {
