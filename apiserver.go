@@ -66,7 +66,7 @@ func (p *controlPlane) startAPIServer(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	cfg.DialKubelet, cfg.DialPod = p.kubelets.Dialer, p.kubelets.PodDialer
+	cfg.DialKubelet, cfg.DialPod, cfg.DialService = p.kubelets.Dialer, p.kubelets.PodDialer, p.kubelets.ServiceDialer
 	recorder := p.recorderFor(apiServerName)
 	recorder.SkipIdleSyncs()
 	recorder.Do(func() { p.api, err = apiserver.Start(ctx, cfg) })

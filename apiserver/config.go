@@ -60,6 +60,8 @@ type Config struct {
 	ReadyChecks, LiveChecks []healthz.HealthChecker
 	// DialKubelet connects to kubelets; nil = by the network.
 	DialKubelet KubeletDialer
+	// DialService connects to the servers of webhooks and aggregated APIs; nil = by the network.
+	DialService ServiceDialer
 	// DialPod connects to Pods for the proxy subresources; nil = by the network.
 	DialPod PodDialer
 	// LocalAPIs are API groups that this process serves beside upstream's.
@@ -263,19 +265,23 @@ func (c Config) newUpstreamConfig(o options.CompletedOptions) (*app.Config, erro
 	if c.DialKubelet != nil {
 		setKubeletDialer(config.KubeAPIs, c.DialKubelet)
 	}
+	network := networkDialer(config.KubeAPIs.ControlPlane.ProxyTransport)
+	if c.DialService != nil {
+		setServiceDialer(config.KubeAPIs, c.DialService)
+	}
 	if c.DialPod != nil {
-		setPodDialer(config.KubeAPIs, c.DialPod)
+		setPodDialer(config.KubeAPIs, network, c.DialPod)
 	}
 
 	if !o.Etcd.EnableWatchCache {
 		shareWatches(config)
 	}
 	front := config.Aggregator.GenericConfig
-	network := front.Authentication.Authenticator
+	authenticator := front.Authentication.Authenticator
 	if !o.Authentication.Anonymous.FlagsSet && o.Authentication.AuthenticationConfigFile == "" {
-		network = restrictAnonymousToHealth(network)
+		authenticator = restrictAnonymousToHealth(authenticator)
 	}
-	front.Authentication.Authenticator = loopback.Authenticator(network)
+	front.Authentication.Authenticator = loopback.Authenticator(authenticator)
 	front.ReadyzChecks = append(front.ReadyzChecks, c.ReadyChecks...)
 	front.LivezChecks = append(front.LivezChecks, c.LiveChecks...)
 	front.HealthzChecks = append(front.HealthzChecks, c.LiveChecks...)

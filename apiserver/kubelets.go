@@ -2,6 +2,7 @@ package apiserver
 
 import (
 	"net"
+	"net/http"
 	"time"
 
 	utilnet "k8s.io/apimachinery/pkg/util/net"
@@ -18,16 +19,31 @@ type KubeletDialer func(nodes corelisters.NodeLister, network utilnet.DialFunc) 
 // nodes in the process, and to others by network.
 type PodDialer func(network utilnet.DialFunc) utilnet.DialFunc
 
+// ServiceDialer returns a function that connects to the servers of webhooks and aggregated APIs.
+type ServiceDialer func(services corelisters.ServiceLister, nodes corelisters.NodeLister, network utilnet.DialFunc) utilnet.DialFunc
+
+// setServiceDialer puts dial in front of the dialer of webhooks that are called by a Service and of aggregated APIs. They
+// use the transport of the proxy subresources, and read its dialer later. With an egress selector they have that one's.
+func setServiceDialer(config *controlplane.Config, dial ServiceDialer) {
+	core := config.ControlPlane.VersionedInformers.Core().V1()
+	transport := config.ControlPlane.ProxyTransport
+	transport.DialContext = dial(core.Services().Lister(), core.Nodes().Lister(), networkDialer(transport))
+}
+
 // setPodDialer puts dial in front of the dialer of the proxy subresources. It replaces
-// the transport: webhooks and aggregated APIs keep upstream's.
-func setPodDialer(config *controlplane.Config, dial PodDialer) {
+// the transport: webhooks and aggregated APIs keep theirs.
+func setPodDialer(config *controlplane.Config, network utilnet.DialFunc, dial PodDialer) {
 	transport := config.ControlPlane.ProxyTransport.Clone()
-	network := transport.DialContext
-	if network == nil {
-		network = (&net.Dialer{Timeout: 30 * time.Second, KeepAlive: 30 * time.Second}).DialContext
-	}
 	transport.DialContext = dial(network)
 	config.ControlPlane.ProxyTransport = transport
+}
+
+// networkDialer returns the dialer of a transport, or one with the defaults of upstream's.
+func networkDialer(transport *http.Transport) utilnet.DialFunc {
+	if transport.DialContext != nil {
+		return transport.DialContext
+	}
+	return (&net.Dialer{Timeout: 30 * time.Second, KeepAlive: 30 * time.Second}).DialContext
 }
 
 // setKubeletDialer puts dial in front of the dialer that upstream has chosen.
