@@ -5,12 +5,8 @@ export CGO_ENABLED := 0
 BIN := bin/ctrlplane
 
 # "make lint" runs go vet. Here it would vet all of Kubernetes first, to know its printf wrappers:
-# minutes on two cores, and once more for the race detector.
+# minutes on two cores.
 TEST  := go test -vet=off
-# The race detector needs a C compiler; without one the tests run without it.
-RACE  := $(if $(shell command -v gcc || command -v clang),CGO_ENABLED=1 $(TEST) -race,$(TEST))
-# The race detector compiles all that a test links a second time: it is used where packages do
-# something concurrently and link little. "make race" uses it everywhere.
 PACKAGES = $(or $(shell .ci/packages $(1)),$(error .ci/packages $(1): no packages))
 # The tools are a module of their own: they are built there and run from here.
 TOOL   = cd tools && go build -o ../bin/$(notdir $(1)) ./$(1) && cd .. && bin/$(notdir $(1)) -ctrlplane $(BIN)
@@ -47,12 +43,11 @@ e2e: build ## run the behaviour tests against a real control plane and those of 
 
 # The packages that take longest come first: their tests mostly wait.
 unit-packages:
-	$(TEST) ./etcd $(call PACKAGES,heavy plain)
-	$(RACE) ./sim/shell $(call PACKAGES,race)
+	$(TEST) ./sim/shell ./etcd $(call PACKAGES,heavy light)
 
 # "go list -export" compiles the tools, and links none of them.
 unit-tools:
-	cd tools && go list -export ./... >/dev/null && $(RACE) ./screen/... && $(TEST) ./bench ./browser ./traceformat ./image ./site
+	cd tools && go list -export ./... >/dev/null && $(TEST) ./screen/... ./bench ./browser ./traceformat ./image ./site
 
 # The module's go.mod requires the oldest controller-runtime that works, that of the example operator the newest, with the
 # libraries that the program has, too. "make instrument-oldest" compiles the others.
@@ -81,10 +76,12 @@ e2e-operator:
 	cd examples/operator && $(E2E_TEST) -parallel 8 ./...
 	cd examples/operator && $(TEST) -exec '$(CURDIR)/$(BIN) run --' -count=1 -run Envtest ./...
 
-# The file names what is upstream's, and nothing else.
+# "make test" does not use the race detector, which compiles all that a test links a second time: CI runs both for each
+# push. It needs a C compiler. The file names what is upstream's, and nothing else.
 race race-light: export GORACE = suppressions=$(CURDIR)/.ci/race.supp
 race-light: ## run the tests of packages without a Kubernetes server under the race detector
 	CGO_ENABLED=1 $(TEST) -race -timeout 30m $(call PACKAGES,light)
+	cd tools && CGO_ENABLED=1 $(TEST) -race ./screen/...
 
 # What it slows down ten times must not exceed upstream's limit of a minute a request:
 # the behaviour tests run one package at a time, and fewer tests at a time.
