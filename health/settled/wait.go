@@ -11,7 +11,8 @@ import (
 )
 
 const (
-	pollInterval     = 25 * time.Millisecond  // between checks
+	pollInterval     = 25 * time.Millisecond  // between checks, at first
+	maxPollInterval  = 250 * time.Millisecond // between checks, after a while
 	recheckInterval  = 10 * time.Millisecond  // after a check that found no work
 	requiredChecks   = 2                      // in a row that must find no work
 	quietTime        = 20 * time.Millisecond  // without activity
@@ -68,7 +69,8 @@ func Wait(ctx context.Context, src Source, horizon time.Duration, progress func(
 	defer timer.Stop()
 	var work, busy []Work // busy is the last that is more than effects
 	var lastBusy time.Time
-	reported, lastReport := "", time.Now()
+	began := time.Now()
+	reported, lastReport := "", began
 	for checks := 0; ; {
 		s, err := src.Snapshot(ctx)
 		switch {
@@ -82,7 +84,7 @@ func Wait(ctx context.Context, src Source, horizon time.Duration, progress func(
 		timer.Reset(recheckInterval)
 		if len(work) > 0 {
 			checks = 0
-			timer.Reset(pollInterval)
+			timer.Reset(pauseAfter(time.Since(began)))
 		}
 		if !onlyEffects(work) {
 			busy, lastBusy = work, time.Now()
@@ -103,6 +105,12 @@ func Wait(ctx context.Context, src Source, horizon time.Duration, progress func(
 		case <-timer.C:
 		}
 	}
+}
+
+// pauseAfter returns the time between two checks of a wait that has taken some time. A check takes some milliseconds of
+// CPU here and in the control plane, which what is awaited needs: the longer a wait, the fewer they are.
+func pauseAfter(waited time.Duration) time.Duration {
+	return min(max(pollInterval, waited/20), maxPollInterval)
 }
 
 // placesOf names the places with remaining work.

@@ -60,6 +60,16 @@ func TestNeedsTimeWithoutActivity(t *testing.T) {
 	})
 }
 
+func TestLongWaitsCheckLessOften(t *testing.T) {
+	for waited, want := range map[time.Duration]time.Duration{
+		0: pollInterval, 500 * time.Millisecond: pollInterval, 2 * time.Second: 100 * time.Millisecond, time.Minute: maxPollInterval,
+	} {
+		if got := pauseAfter(waited); got != want {
+			t.Errorf("after %v: %v, want %v", waited, got, want)
+		}
+	}
+}
+
 func TestProgress(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		src := &fakeSource{}

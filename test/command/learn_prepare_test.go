@@ -22,7 +22,9 @@ func testLearnWithoutFolder(t *testing.T, p *program.ControlPlane) {
 
 // testLearnInterruptedEarly interrupts a lesson that waits for the service account of its namespace.
 func testLearnInterruptedEarly(t *testing.T, p *program.ControlPlane) {
-	program.MustRun(t, p.Dir, "controllers", "pause", "serviceaccount-controller")
+	if _, err := p.Control(t).Interventions().Pause(t.Context(), []string{"serviceaccount-controller"}); err != nil {
+		t.Fatal(err)
+	}
 	cmd := program.Command(t, "--data-dir", p.Dir, "learn", "--auto", program.WriteLesson(t, twoSteps))
 	lesson := program.Start(t, cmd, p.Dir)
 	lesson.Await(t, "in its namespace", func() bool {
@@ -33,7 +35,9 @@ func testLearnInterruptedEarly(t *testing.T, p *program.ControlPlane) {
 	if code := cmd.ProcessState.ExitCode(); code != 1 || !strings.Contains(lesson.Stderr.String(), "interrupted") {
 		t.Errorf("exit code %d: %s", code, lesson.Stderr)
 	}
-	program.MustRun(t, p.Dir, "controllers", "resume", "serviceaccount-controller")
+	if _, err := p.Control(t).Interventions().Resume(t.Context(), []string{"serviceaccount-controller"}); err != nil {
+		t.Fatal(err)
+	}
 	requireNoLesson(t, p, cmd.Dir)
 }
 

@@ -6,8 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
 	"github.com/ctrlplane/ctrlplane/internal/testutil"
 	"github.com/ctrlplane/ctrlplane/internal/testutil/program"
 )
@@ -36,20 +34,22 @@ func testLearnSaysHowToContinue(t *testing.T, p *program.ControlPlane) {
 	}
 	files, class := filepath.Join(home, "my files"), filepath.Join(home, "class.jsonl")
 	flags := []string{"--dir", files, "--join", class, "--as", "Ann"}
-	repeated := " --dir '" + files + "' --join " + class + " --as Ann"
-	if out := leave("quit\n", append(flags, "2")...); !strings.Contains(out, " learn 2"+repeated+"\n") {
-		t.Errorf("%s is missing:\n%s", repeated, out)
-	}
-	if out := leave("\nquit\n", append(flags, lesson)...); strings.Count(out, " --resume"+repeated+"\n") != 1 {
-		t.Errorf("%s is missing:\n%s", repeated, out)
-	}
-	for _, tc := range []struct{ typed, lesson, want, not string }{
-		{"quit\n", lesson, "To begin again: ", "To continue"},
-		{"\nquit\n", lesson, "To continue at step 2: ", "To begin again"},
-		{"quit\n", "2", " learn 2\n", "To continue"},
+	repeated := " --dir '" + files + "' --join " + class + " --as Ann\n"
+	for _, tc := range []struct {
+		typed string
+		args  []string
+		wants []string
+		not   string
+	}{
+		{"quit\n", []string{lesson}, []string{"To begin again: ", " learn " + lesson + "\n"}, "To continue"},
+		{"\nquit\n", append(flags, lesson), []string{"To continue at step 2: ", " --resume" + repeated}, "To begin again"},
+		{"quit\n", append(flags, "2"), []string{" learn 2" + repeated}, "To continue"},
 	} {
-		if out := leave(tc.typed, tc.lesson); !strings.Contains(out, tc.want) || strings.Contains(out, tc.not) || !strings.Contains(out, " --data-dir "+p.Dir+" learn ") {
-			t.Errorf("%s: %q is missing, or %q is there:\n%s", tc.lesson, tc.want, tc.not, out)
+		out := leave(tc.typed, tc.args...)
+		for _, want := range append(tc.wants, " --data-dir "+p.Dir+" learn ") {
+			if strings.Count(out, want) != 1 || strings.Contains(out, tc.not) {
+				t.Errorf("%q: %q is not there once, or %q is there:\n%s", tc.args, want, tc.not, out)
+			}
 		}
 	}
 	out := leave("help\nquit\n", lesson, "--resume")
@@ -58,56 +58,19 @@ func testLearnSaysHowToContinue(t *testing.T, p *program.ControlPlane) {
 	}
 }
 
-// testLearnSaysThatItHasEnded has lessons of a student that end by an error, and complete: the class sees either.
-func testLearnSaysThatItHasEnded(t *testing.T, p *program.ControlPlane) {
-	for text, want := range map[string]string{
-		twoSteps + "```run\nrun: exit 3\n```\n": `"step":2,"of":2,"state":"left"`,
-		twoSteps:                                `"step":2,"of":2,"state":"done"`,
-	} {
-		class := newClassFile(t)
-		cmd := program.Command(t, "--data-dir", p.Dir, "learn", "--auto", program.WriteLesson(t, text), "--join", class, "--as", "Ann")
-		_, stderr, _ := program.Run(t, cmd)
-		if got := lastLine(t, class); !strings.Contains(got, want) {
-			t.Errorf("sent %s, want %s; stderr %q", got, want, stderr)
-		}
-	}
-}
-
-// newClassFile creates the file of a class.
-func newClassFile(t *testing.T) string {
+// joined are the flags of a lesson of a student, whose class is a file.
+func joined(t *testing.T) (class string, flags []string) {
 	t.Helper()
-	return testutil.WriteFile(t, filepath.Join(t.TempDir(), "class.jsonl"), "")
+	class = testutil.WriteFile(t, filepath.Join(t.TempDir(), "class.jsonl"), "")
+	return class, []string{"--join", class, "--as", "Ann"}
 }
 
-func lastLine(t *testing.T, path string) string {
+// requireSent checks what the class has seen last.
+func requireSent(t *testing.T, class, want string) {
 	t.Helper()
-	data := testutil.ReadFile(t, path)
-	lines := strings.Split(strings.TrimSpace(data), "\n")
-	return lines[len(lines)-1]
-}
-
-// testLearnSecondOnOneControlPlane says what else to do than to stop the first one.
-func testLearnSecondOnOneControlPlane(t *testing.T, p *program.ControlPlane) {
-	lesson := program.WriteLesson(t, twoSteps)
-	first := program.Command(t, "--data-dir", p.Dir, "learn", lesson)
-	in, err := first.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := first.Start(); err != nil {
-		t.Fatal(err)
-	}
-	p.Await(t, "the first lesson", func() bool {
-		_, err := p.Client(t).CoreV1().ServiceAccounts("lesson-mine").Get(t.Context(), "default", metav1.GetOptions{})
-		return err == nil
-	})
-	second := program.Command(t, "--data-dir", p.Dir, "learn", lesson)
-	program.RequireFailure(t, second, 1, "is running this lesson in namespace lesson-mine: stop it first, or use another control plane with --name")
-	if _, err := in.Write([]byte("quit\n")); err != nil {
-		t.Fatal(err)
-	}
-	if err := first.Wait(); err != nil {
-		t.Error(err)
+	lines := strings.Split(strings.TrimSpace(testutil.ReadFile(t, class)), "\n")
+	if got := lines[len(lines)-1]; !strings.Contains(got, want) {
+		t.Errorf("sent to the class %s, want %s", got, want)
 	}
 }
 

@@ -16,7 +16,7 @@ import (
 	"github.com/ctrlplane/ctrlplane/internal/testutil/program"
 )
 
-// testLearnUnderTimeout checks that a lesson under timeout(1) cleans up: timeout sends its
+// testLearnUnderTimeout checks that a lesson under timeout(1) keeps its namespace for itself, and cleans up: timeout sends its
 // signal to the process and then to the whole group, which includes the lesson's commands.
 func testLearnUnderTimeout(t *testing.T, p *program.ControlPlane) {
 	timeout, err := exec.LookPath("timeout")
@@ -24,8 +24,8 @@ func testLearnUnderTimeout(t *testing.T, p *program.ControlPlane) {
 		t.Skip(err)
 	}
 	lesson := program.WriteLesson(t, "## One\n```run\nrun: kubectl create configmap note && sleep 1000\n```\n")
-	class := newClassFile(t)
-	cmd := program.Command(t, "--data-dir", p.Dir, "learn", "--auto", lesson, "--join", class, "--as", "Ann")
+	class, flags := joined(t)
+	cmd := program.Command(t, append([]string{"--data-dir", p.Dir, "learn", "--auto", lesson}, flags...)...)
 	cmd.Args = append([]string{timeout, "600", program.Path()}, cmd.Args[1:]...)
 	cmd.Path = timeout
 	run := program.Start(t, cmd, p.Dir)
@@ -33,13 +33,14 @@ func testLearnUnderTimeout(t *testing.T, p *program.ControlPlane) {
 		_, err := p.Client(t).CoreV1().ConfigMaps("lesson-mine").Get(t.Context(), "note", metav1.GetOptions{})
 		return err == nil
 	})
+	// A second one says what else to do than to stop the first one.
+	second := program.Command(t, "--data-dir", p.Dir, "learn", lesson)
+	program.RequireFailure(t, second, 1, "is running this lesson in namespace lesson-mine: stop it first, or use another control plane with --name")
 	run.Stop(t, syscall.SIGTERM) // it sends what it receives, too
 	if code := cmd.ProcessState.ExitCode(); code != 1 || !strings.Contains(run.Stderr.String(), "interrupted") {
 		t.Errorf("exit code %d: %s", code, run.Stderr)
 	}
-	if got, want := lastLine(t, class), `"step":1,"of":1,"state":"left"`; !strings.Contains(got, want) {
-		t.Errorf("sent to the class %s, want %s", got, want)
-	}
+	requireSent(t, class, `"step":1,"of":1,"state":"left"`)
 	program.RequireLessonCleanedUp(t, p)
 	if left, err := filepath.Glob(filepath.Join(cmd.Dir, "ctrlplane-learn-*")); len(left) > 0 || err != nil {
 		t.Errorf("left behind: %v, %v", left, err)

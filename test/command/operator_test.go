@@ -141,8 +141,9 @@ func (t *clientsTest) testPagePause() {
 	t.run("kubectl", "patch", "page", "front", "--type=merge", "-p", `{"spec":{"text":"Sale"}}`)
 	t.plane.Await(t.T, "held", func() bool { return hasHeldWrite(t.T, t.plane, "manager/page", "ConfigMap default/front") })
 	t.says(t.run("controllers", "held", "page"), "ConfigMap default/front")
-	t.says(t.run("status"), "changed manually: manager/page (paused)")
-	if text := t.run("status"); strings.Contains(strings.SplitN(text, ";", 2)[0], "settled") {
+	text := t.run("status")
+	t.says(text, "changed manually: manager/page (paused)")
+	if strings.Contains(strings.SplitN(text, ";", 2)[0], "settled") {
 		t.Errorf("settled while a sync waits:\n%s", text)
 	}
 	t.says(t.run("controllers", "step", "manager/page"), "update ConfigMap default/front: 200 OK", "+  text: Sale")

@@ -19,7 +19,7 @@ import (
 	"github.com/ctrlplane/ctrlplane/internal/testutil/program"
 )
 
-const sharedObjects = 300
+const sharedObjects = 100
 
 // interruptRestore kills a control plane in the middle of a restore. One that has ended before is
 // tried again.

@@ -20,7 +20,7 @@ import (
 // start it has the state before or after the restore, never a mixture.
 func TestRestoreSurvivesKill(t *testing.T) {
 	t.Parallel()
-	const objects = 300
+	const objects = 100
 	k := newSnapshotFixture(t)
 	p := k.startUp("--nodes", "0")
 	for i := range objects {
@@ -55,7 +55,9 @@ func TestRestoreSurvivesKill(t *testing.T) {
 		if _, err := os.Stat(pending); !errors.Is(err, fs.ErrNotExist) {
 			t.Errorf("left behind: %v", err)
 		}
-		k.mustRun("snapshot", "restore", "all")
+		if differing != 0 {
+			k.mustRun("snapshot", "restore", "all")
+		}
 	}
 }
 

@@ -1,7 +1,7 @@
 package command_test
 
 import (
-	"bytes"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -17,58 +17,65 @@ import (
 	"github.com/ctrlplane/ctrlplane/internal/testutil/program"
 )
 
-// A webhook that is down refuses every write, as when its operator is not running. A
-// start needs none of them, and the nodes exist once the webhook is gone.
-func TestStartWithDeadWebhook(t *testing.T) {
+// A webhook that is down refuses every write, as when its operator is not running, and so does one that
+// hangs. A start needs none of them, and the nodes exist once the webhook is gone.
+func TestStartWithBrokenWebhooks(t *testing.T) {
 	t.Parallel()
-	dead := admissionregistrationv1.WebhookClientConfig{URL: new("https://127.0.0.1:1/review")}
-	testStartWithWebhook(t, dead)
-}
-
-func TestStartWithHangingWebhook(t *testing.T) {
-	t.Parallel()
-	testStartWithWebhook(t, startHangingWebhook(t).WebhookClientConfig)
-}
-
-func testStartWithWebhook(t *testing.T, how admissionregistrationv1.WebhookClientConfig) {
 	dir := filepath.Join(t.TempDir(), "data")
-	first := program.Up(t, dir, "--nodes", "1")
-	if err := first.Client(t).RbacV1().ClusterRoles().Delete(t.Context(), "edit", metav1.DeleteOptions{}); err != nil { // so that a start has something to write
+	up := func(nodes int) *outputFollower {
+		t.Helper()
+		return startFollower(t, dir, "up", "--ui", "plain", "--data-dir", dir, "--nodes", fmt.Sprint(nodes))
+	}
+	p := up(1)
+	p.AwaitReady(t)
+	dead := admissionregistrationv1.WebhookClientConfig{URL: new("https://127.0.0.1:1/review")}
+	for i, how := range []admissionregistrationv1.WebhookClientConfig{dead, startHangingWebhook(t).WebhookClientConfig} {
+		before := stopWithWebhook(t, p, how)
+		p = up(2 + i)
+		p.Await(t, "started", func() bool {
+			now, err := os.ReadFile(filepath.Join(dir, "state.json"))
+			return err == nil && strings.Contains(string(now), `"server"`) && string(now) != before
+		})
+		client := p.Client(t)
+		if _, err := client.RbacV1().ClusterRoles().Get(t.Context(), "edit", metav1.GetOptions{}); err != nil {
+			t.Error(err)
+		}
+		program.MustRun(t, dir, "kubectl", "delete", "validatingwebhookconfiguration", "refuse")
+		p.Await(t, "simulating the added node", func() bool {
+			node, err := client.CoreV1().Nodes().Get(t.Context(), fmt.Sprintf("node-%d", 2+i), metav1.GetOptions{})
+			return err == nil && slices.ContainsFunc(node.Status.Conditions, func(c corev1.NodeCondition) bool {
+				return c.Type == corev1.NodeReady && c.Status == corev1.ConditionTrue
+			})
+		})
+		requireOneWarning(t, p.out.String())
+	}
+	p.Stop(t, syscall.SIGTERM)
+	if code := p.Cmd.ProcessState.ExitCode(); code != 0 {
+		t.Errorf("the last run exited with %d: %s", code, p.Stderr)
+	}
+	requireOneWarning(t, p.out.String()+p.Stderr.String())
+}
+
+// stopWithWebhook creates a webhook that refuses every write, and stops the control plane. It returns
+// the state file.
+func stopWithWebhook(t *testing.T, p *outputFollower, how admissionregistrationv1.WebhookClientConfig) string {
+	t.Helper()
+	if err := p.Client(t).RbacV1().ClusterRoles().Delete(t.Context(), "edit", metav1.DeleteOptions{}); err != nil { // so that a start has something to write
 		t.Fatal(err)
 	}
-	createWebhook(t, first.Client(t), "refuse", admissionregistrationv1.Fail, how, 2, "*", "*/*")
-	first.Stop(t, syscall.SIGTERM)
-	if code := first.Cmd.ProcessState.ExitCode(); code != 0 {
-		t.Fatalf("the first run exited with %d: %s", code, first.Stderr)
+	createWebhook(t, p.Client(t), "refuse", admissionregistrationv1.Fail, how, 2, "*", "*/*")
+	p.Stop(t, syscall.SIGTERM)
+	if code := p.Cmd.ProcessState.ExitCode(); code != 0 {
+		t.Fatalf("exited with %d: %s", code, p.Stderr)
 	}
+	return testutil.ReadFile(t, filepath.Join(p.Dir, "state.json"))
+}
 
-	state := filepath.Join(dir, "state.json")
-	before := testutil.ReadFile(t, state)
-	cmd := program.Command(t, "up", "--ui", "plain", "--data-dir", dir, "--nodes", "2")
-	var stdout bytes.Buffer
-	cmd.Stdout = &stdout
-	second := program.Start(t, cmd, dir)
-	second.Await(t, "started", func() bool {
-		now, err := os.ReadFile(state)
-		return err == nil && bytes.Contains(now, []byte(`"server"`)) && string(now) != before
-	})
-	client := second.Client(t)
-	if _, err := client.RbacV1().ClusterRoles().Get(t.Context(), "edit", metav1.GetOptions{}); err != nil {
-		t.Error(err)
-	}
-	program.MustRun(t, dir, "kubectl", "delete", "validatingwebhookconfiguration", "refuse")
-	second.Await(t, "simulating the second node", func() bool {
-		node, err := client.CoreV1().Nodes().Get(t.Context(), "node-2", metav1.GetOptions{})
-		return err == nil && slices.ContainsFunc(node.Status.Conditions, func(c corev1.NodeCondition) bool {
-			return c.Type == corev1.NodeReady && c.Status == corev1.ConditionTrue
-		})
-	})
-	second.Stop(t, syscall.SIGTERM)
-	if code := second.Cmd.ProcessState.ExitCode(); code != 0 {
-		t.Errorf("the second run exited with %d: %s", code, second.Stderr)
-	}
+// requireOneWarning checks that the only warning of a start names the webhook, and how to remove it.
+func requireOneWarning(t *testing.T, printed string) {
+	t.Helper()
 	var warnings []string
-	for line := range strings.Lines(program.WithoutSlowStart(stdout.String() + second.Stderr.String())) {
+	for line := range strings.Lines(program.WithoutSlowStart(printed)) {
 		if strings.HasPrefix(line, "warning:") {
 			warnings = append(warnings, line)
 		}

@@ -35,6 +35,7 @@ func Delay() {
 		debug.SetGCPercent(old)
 		return
 	}
+	adviseHugePages()
 	delayed = true
 	runtime.AddCleanup(new(*int), func(struct{}) { end() }, struct{}{})
 }

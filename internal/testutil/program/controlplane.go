@@ -105,18 +105,21 @@ func (p *ControlPlane) Control(t *testing.T) *controlrest.Client {
 	return client
 }
 
+// The least time between two questions of Await, and the most that it becomes because it has waited long.
+const leastPause, longPause = 20 * time.Millisecond, 200 * time.Millisecond
+
 // Await waits until the control plane is in a state, of which what is the name. It asks less often
-// if asking takes long: running the program takes more of the CPU than most of what is awaited.
+// if asking takes long, or the longer it has waited: asking takes CPU, which what is awaited needs.
 func (p *ControlPlane) Await(t *testing.T, what string, done func() bool) {
 	t.Helper()
-	deadline := time.After(Timeout)
+	deadline, start := time.After(Timeout), time.Now()
 	for {
 		began := time.Now()
 		if done() {
 			return
 		}
 		select {
-		case <-time.After(max(20*time.Millisecond, 2*time.Since(began))):
+		case <-time.After(max(leastPause, 2*time.Since(began), min(time.Since(start)/20, longPause))):
 		case <-p.Done:
 			if done() { // what it did last
 				return
