@@ -43,6 +43,9 @@ func (p *controlPlane) startAPIServer(ctx context.Context) (err error) {
 	if p.clients, err = p.newClients(); err != nil {
 		return err
 	}
+	if err := bypassProxy(p.serviceCIDR(), p.podCIDR()); err != nil {
+		return err
+	}
 	cfg := p.apiServerConfig()
 	cfg.Outside, cfg.IsLongRunning = p.handleOutside, isRestore
 	if cfg.Listener, err = p.openListener(ctx); err != nil {

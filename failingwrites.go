@@ -13,15 +13,17 @@ import (
 // count for a while. It is not safe for concurrent use.
 type failingWrites struct {
 	find   func(ctx context.Context, now observe.Snapshot) ([]trace.FailingWrite, error)
-	errors int64 // of all clients when they were last looked for
-	next   time.Time
-	again  time.Time
+	errors int64     // of all clients when they were last looked for
+	next   time.Time // when they are looked for if a call has failed since
+	again  time.Time // when they are, if there were some
 	list   []observe.Problem
 }
 
 const (
 	failingWritesPause    = time.Second
 	failingWritesInterval = 5 * time.Second
+	// failingWritesShare is how much longer than the search the pause after it is at least.
+	failingWritesShare = 50
 )
 
 // count returns the problem at the moment of a snapshot, or nothing. It does not modify what it has returned before.
@@ -34,11 +36,14 @@ func (f *failingWrites) count(now observe.Snapshot) ([]observe.Problem, error) {
 	if !isDue {
 		return f.list, nil
 	}
+	began := time.Now()
 	found, err := f.find(context.Background(), now)
+	pause := failingWritesShare * time.Since(began)
+	f.next, f.again = now.Time.Add(max(pause, failingWritesPause)), now.Time.Add(max(pause, failingWritesInterval))
 	if err != nil {
 		return f.list, err
 	}
-	f.errors, f.next, f.again, f.list = errors, now.Time.Add(failingWritesPause), now.Time.Add(failingWritesInterval), nil
+	f.errors, f.list = errors, nil
 	if len(found) > 0 {
 		problem := observe.Problem{Kind: "write", What: observe.KeepsFailing, Count: len(found)}
 		for _, w := range found[:min(len(found), maxProblemObjects)] {

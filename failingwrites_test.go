@@ -35,7 +35,8 @@ func TestFailingWritesAreReadWhenCallsFail(t *testing.T) {
 		{what: "a second after it", at: time.Second, errors: 4, found: []trace.FailingWrite{wrong, wrong}, reads: 2, count: 2},
 		{what: "no further one", at: 3 * time.Second, errors: 4, reads: 2, count: 2},
 		{what: "the records cannot be read", at: 6 * time.Second, errors: 4, failure: errors.New("no records"), reads: 3, count: 2},
-		{what: "the attempts have ended", at: 7 * time.Second, errors: 4, reads: 4, count: 0},
+		{what: "just after that", at: 7 * time.Second, errors: 4, reads: 3, count: 2},
+		{what: "the attempts have ended", at: 11 * time.Second, errors: 4, reads: 4, count: 0},
 		{what: "nothing fails", at: time.Hour, errors: 4, reads: 4, count: 0},
 	} {
 		found, failure = step.found, step.failure

@@ -64,14 +64,22 @@ var problemTexts = map[observe.What][2]string{
 	"":                      {"has a problem", "have a problem"}, // any of these
 }
 
-// MergeProblems returns a snapshot that counts the objects with problems together, for a text that must be short.
+// MergeProblems returns a snapshot that counts the objects with problems together, for a text that must be short. Writes
+// that fail are no objects.
 func MergeProblems(s observe.Snapshot) observe.Snapshot {
-	n := 0
-	for i := range s.Problems {
-		n += s.Problems[i].Count
+	merged := observe.Problem{Kind: "object"}
+	kinds := 0
+	var writes []observe.Problem
+	for _, p := range s.Problems {
+		if p.What == observe.KeepsFailing {
+			writes = append(writes, p)
+			continue
+		}
+		merged.Count += p.Count
+		kinds++
 	}
-	if len(s.Problems) > 1 {
-		s.Problems = []observe.Problem{{Kind: "object", Count: n}}
+	if kinds > 1 {
+		s.Problems = append([]observe.Problem{merged}, writes...)
 	}
 	return s
 }

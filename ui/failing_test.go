@@ -141,7 +141,7 @@ func TestSettledWarnings(t *testing.T) {
 	if got, want := DescribeFailing(s), "1 key fails, 2 Pods cannot start, 4 Pods wait for a restart, 1 Job failed, 2 Nodes are not Ready, 1 write fails, reads of shop are refused"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
-	if got, want := DescribeFailing(MergeProblems(s)), "1 key fails, 10 objects have a problem, reads of shop are refused"; got != want {
+	if got, want := DescribeFailing(MergeProblems(s)), "1 key fails, 9 objects have a problem, 1 write fails, reads of shop are refused"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 	want = []string{"the last sync of chaos/site failed: site: default/f1, 14 times in a row, next attempt in 1 m 00 s: no luck"}

@@ -2,7 +2,6 @@ package kubelet
 
 import (
 	"context"
-	"fmt"
 	"net"
 	"slices"
 
@@ -14,16 +13,20 @@ import (
 	"github.com/ctrlplane/ctrlplane/sim/annotations"
 )
 
-// ServiceDialer returns a function that connects to the servers of webhooks and of aggregated APIs: with network, except
-// to the cluster IP of a Service while all nodes are simulated. On the machine's network such an address leads nowhere, or
-// to a stranger, as in a company's network that uses the same range.
+// ServiceDialer returns a function that connects to the servers of webhooks and of aggregated APIs: with network, except to
+// addresses of simulated Pods, and to the cluster IP of a Service while all nodes are simulated. On the machine's network such
+// an address leads nowhere, or to another program, as in a company's network that uses the same range.
 func (s *Server) ServiceDialer(services corelisters.ServiceLister, nodes corelisters.NodeLister, network utilnet.DialFunc) utilnet.DialFunc {
 	return func(ctx context.Context, proto, addr string) (net.Conn, error) {
 		to, err := serviceAt(services, addr)
 		if err != nil {
 			return nil, err
 		}
-		if to == nil {
+		switch {
+		case to != nil:
+		case s.isInSimulatedRange(addr): // with enable-aggregator-routing
+			return nil, unreachableServerError{"address " + addr}
+		default:
 			return network(ctx, proto, addr)
 		}
 		list, err := nodes.List(labels.Everything())
@@ -34,16 +37,16 @@ func (s *Server) ServiceDialer(services corelisters.ServiceLister, nodes corelis
 		if slices.ContainsFunc(list, isReal) {
 			return network(ctx, proto, addr)
 		}
-		return nil, unreachableServiceError{to.Namespace + "/" + to.Name}
+		return nil, unreachableServerError{"Service " + to.Namespace + "/" + to.Name}
 	}
 }
 
-// unreachableServiceError is returned for the cluster IP of a Service behind which no program runs.
-type unreachableServiceError struct{ service string }
+// unreachableServerError is returned for an address behind which no program runs.
+type unreachableServerError struct{ what string }
 
-func (e unreachableServiceError) Error() string {
-	return fmt.Sprintf("no program runs behind Service %s, because Pods are simulated: run it on this machine and set the Service's type to ExternalName, "+
-		"or delete the configuration that refers to it", e.service)
+func (e unreachableServerError) Error() string {
+	return e.what + " leads to no program, as ctrlplane runs none of Pods: run the server on this machine and set the Service's type to ExternalName, " +
+		"or delete the configuration that refers to it"
 }
 
 // serviceAt returns the Service with the cluster IP of an address, or nil.

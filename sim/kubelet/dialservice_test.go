@@ -27,8 +27,8 @@ func TestServiceDialer(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	simulated := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "node-1", Annotations: map[string]string{annotations.KwokNode: annotations.KwokFake}}}
-	refused := unreachableServiceError{"default/hook"}
+	simulated := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "node-1", Annotations: map[string]string{annotations.KwokNode: annotations.KwokFake}}, Spec: corev1.NodeSpec{PodCIDRs: []string{"10.128.0.0/24"}}}
+	refused := unreachableServerError{"Service default/hook"}
 	for what, tc := range map[string]struct {
 		addr  string
 		nodes []*corev1.Node
@@ -40,6 +40,8 @@ func TestServiceDialer(t *testing.T) {
 		"a Service, beside a real node":   {"10.96.77.77:443", []*corev1.Node{simulated, {ObjectMeta: metav1.ObjectMeta{Name: "real"}}}, errNetwork},
 		"a name, as of type ExternalName": {"localhost:18443", nil, errNetwork},
 		"an address of no Service":        {"10.96.77.78:443", nil, errNetwork},
+		"a Pod of a simulated node":       {"10.128.0.7:8443", []*corev1.Node{simulated}, unreachableServerError{"address 10.128.0.7:8443"}},
+		"a Pod of a real node":            {"10.128.1.7:8443", []*corev1.Node{simulated}, errNetwork},
 		"loopback":                        {"127.0.0.1:443", nil, errNetwork},
 	} {
 		nodes := cache.NewIndexer(cache.MetaNamespaceKeyFunc, cache.Indexers{})
@@ -48,7 +50,9 @@ func TestServiceDialer(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		dial := new(Server).ServiceDialer(corelisters.NewServiceLister(services), corelisters.NewNodeLister(nodes), network)
+		s, nodeLister := new(Server), corelisters.NewNodeLister(nodes)
+		s.nodeLister.Store(&nodeLister)
+		dial := s.ServiceDialer(corelisters.NewServiceLister(services), nodeLister, network)
 		if _, err := dial(t.Context(), "tcp", tc.addr); !errors.Is(err, tc.want) {
 			t.Errorf("%s: got %v, want %v", what, err, tc.want)
 		}

@@ -1,8 +1,11 @@
 package command_test
 
 import (
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -37,17 +40,37 @@ spec:
   insecureSkipTLSVerify: true
   service: {name: hook, namespace: default}
 ---
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: sites.example.com}
+spec:
+  group: example.com
+  names: {kind: Site, plural: sites}
+  scope: Namespaced
+  versions:
+  - {name: v1, served: true, storage: false, schema: {openAPIV3Schema: {type: object}}}
+  - {name: v2, served: true, storage: true, schema: {openAPIV3Schema: {type: object}}}
+  conversion:
+    strategy: Webhook
+    webhook: {conversionReviewVersions: [v1], clientConfig: {service: {name: hook, namespace: default}}}
+---
 apiVersion: v1
 kind: Pod
 metadata: {name: hook, labels: {app: hook}}
 spec: {containers: [{name: hook, image: hook}]}
 `
 
-// TestServicesOfSimulatedPodsAreNotDialled has a webhook and an aggregated API whose Service selects Pods: a connection to
-// its address would leave the machine.
+// TestServicesOfSimulatedPodsAreNotDialled has webhooks and an aggregated API whose Service selects Pods: a connection to
+// its address would leave the machine, also through a proxy.
 func TestServicesOfSimulatedPodsAreNotDialled(t *testing.T) {
 	t.Parallel()
 	u := newUser(t)
+	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		t.Errorf("the proxy is asked: %s %s", req.Method, req.Host)
+		w.WriteHeader(http.StatusForbidden)
+	}))
+	t.Cleanup(proxy.Close)
+	u.env = append(slices.Clone(u.env), "HTTPS_PROXY="+proxy.URL)
 	u.up(t, "default", "--nodes=1")
 	file := filepath.Join(u.home, "install.yaml")
 	if err := os.WriteFile(file, []byte(installManifest), 0o600); err != nil {
@@ -55,10 +78,17 @@ func TestServicesOfSimulatedPodsAreNotDialled(t *testing.T) {
 	}
 	u.mustRun(t, "kubectl", "apply", "-f", file)
 	u.mustRun(t, "wait", "pod/hook")
-	const why = "no program runs behind Service default/hook, because Pods are simulated"
+	const why = "Service default/hook leads to no program, as ctrlplane runs none of Pods"
 	create := []string{"kubectl", "create", "secret", "generic", "s", "--request-timeout=10s"}
 	if _, stderr, code := program.Run(t, u.command(t, create...)); code == 0 || !strings.Contains(stderr, why) {
 		t.Errorf("the webhook: exit code %d: %s", code, stderr)
+	}
+	site := filepath.Join(u.home, "site.yaml")
+	if err := os.WriteFile(site, []byte("{apiVersion: example.com/v1, kind: Site, metadata: {name: s}}"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, stderr, code := program.Run(t, u.command(t, "kubectl", "create", "-f", site)); code == 0 || !strings.Contains(stderr, why) {
+		t.Errorf("the conversion webhook: exit code %d: %s", code, stderr)
 	}
 	const message = `{.status.conditions[?(@.type=="Available")].message}`
 	u.mustRun(t, "kubectl", "wait", "apiservice/v1.shop.example.com", "--for=jsonpath={.status.conditions[0].reason}=FailedDiscoveryCheck", "--timeout=60s")
