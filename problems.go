@@ -20,8 +20,10 @@ import (
 const (
 	// cacheDelay is how long after the version of an informer its objects may change.
 	cacheDelay = time.Second
-	// maxProblemObjects is how many objects are named for each problem.
+	// maxProblemObjects is how many objects are named for each problem; maxProblemOwners is how many, if each has another owner:
+	// those of one owner most often have the same cause.
 	maxProblemObjects = 3
+	maxProblemOwners  = 10
 )
 
 // problemCounter counts the problems of Pods, Jobs and Nodes in the caches of informers, which costs about a microsecond for each object:
@@ -83,7 +85,7 @@ func (k *countedKind) mayDiffer(version string, now time.Time) bool {
 // read counts the problems of objects.
 func (k *countedKind) read(objects []any, now time.Time) {
 	k.due = time.Time{}
-	found := map[observe.What][]observe.Object{}
+	found := map[observe.What][]metav1.Object{}
 	completed := lastCompletedRuns(objects)
 	for _, o := range objects {
 		if isSuperseded(o, completed) {
@@ -94,17 +96,42 @@ func (k *countedKind) read(objects []any, now time.Time) {
 			k.due = due
 		}
 		if meta, ok := o.(metav1.Object); ok && what != "" {
-			found[what] = append(found[what], observe.Object{Kind: k.name, Namespace: meta.GetNamespace(), Name: meta.GetName()})
+			found[what] = append(found[what], meta)
 		}
 	}
 	k.found = nil
 	for what, list := range found {
-		slices.SortFunc(list, func(a, b observe.Object) int {
-			return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
-		})
-		k.found = append(k.found, observe.Problem{Kind: k.name, What: what, Count: len(list), Objects: slices.Clone(list[:min(len(list), maxProblemObjects)])})
+		p := observe.Problem{Kind: k.name, What: what, Count: len(list)}
+		for _, o := range selectProblems(list) {
+			p.Objects = append(p.Objects, observe.Object{Kind: k.name, Namespace: o.GetNamespace(), Name: o.GetName()})
+		}
+		k.found = append(k.found, p)
 	}
 	slices.SortFunc(k.found, func(a, b observe.Problem) int { return cmp.Compare(a.What, b.What) })
+}
+
+// selectProblems sorts objects and returns which of them to name: the first one of each owner, and then others.
+func selectProblems(list []metav1.Object) []metav1.Object {
+	slices.SortFunc(list, func(a, b metav1.Object) int {
+		return cmp.Or(cmp.Compare(a.GetNamespace(), b.GetNamespace()), cmp.Compare(a.GetName(), b.GetName()))
+	})
+	var named, others []metav1.Object
+	known := map[types.UID]bool{}
+	for _, o := range list {
+		owner := metav1.GetControllerOf(o)
+		switch {
+		case len(named) == maxProblemOwners:
+			return named
+		case owner == nil || !known[owner.UID]:
+			named = append(named, o)
+		case len(others) < maxProblemObjects:
+			others = append(others, o)
+		}
+		if owner != nil {
+			known[owner.UID] = true
+		}
+	}
+	return append(named, others[:min(len(others), max(maxProblemObjects-len(named), 0))]...)
 }
 
 // lastCompletedRuns returns, by the UID of their CronJob, when the last of its completed Jobs was created.

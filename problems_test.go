@@ -84,16 +84,16 @@ func TestProblemCounter(t *testing.T) {
 		Status: batchv1.JobStatus{Conditions: []batchv1.JobCondition{{Type: batchv1.JobFailed, Status: corev1.ConditionTrue}}}})
 	nodes.put(t, unreadyNode("node-1", now))
 	expect(time.Second, "1 Job failed j ")
-	expect(7*time.Second, "4 Pod cannotStart a b d 1 Job failed j ")
-	expect(3*time.Second, "4 Pod cannotStart a b d 1 Job failed j 1 Node notReady node-1 ")
+	expect(7*time.Second, "4 Pod cannotStart a b d e 1 Job failed j ")
+	expect(3*time.Second, "4 Pod cannotStart a b d e 1 Job failed j 1 Node notReady node-1 ")
 	if err := nodes.Delete(unreadyNode("node-1", now)); err != nil {
 		t.Fatal(err)
 	}
 	nodes.version += "1"
-	expect(time.Second, "4 Pod cannotStart a b d 1 Job failed j ")
-	expect(time.Second, "4 Pod cannotStart a b d 1 Job failed j ")
+	expect(time.Second, "4 Pod cannotStart a b d e 1 Job failed j ")
+	expect(time.Second, "4 Pod cannotStart a b d e 1 Job failed j ")
 	before := pods.lists
-	expect(time.Hour, "4 Pod cannotStart a b d 1 Job failed j ")
+	expect(time.Hour, "4 Pod cannotStart a b d e 1 Job failed j ")
 	if pods.lists != before {
 		t.Error("the Pods were read again, though none has changed")
 	}
@@ -104,6 +104,40 @@ func TestProblemCounter(t *testing.T) {
 	}
 	pods.version += "1"
 	expect(time.Second, "1 Job failed j ")
+}
+
+// Of many objects with a problem one of each owner is named, and then others.
+func TestSelectProblems(t *testing.T) {
+	names := func(owned map[string]int) (got string) {
+		var list []metav1.Object
+		for owner, n := range owned {
+			for i := range n {
+				pod := unstartedPod(fmt.Sprint(owner, "-", i), time.Time{})
+				if owner != "alone" {
+					pod.OwnerReferences = []metav1.OwnerReference{{Name: owner, UID: types.UID(owner), Controller: new(true)}}
+				}
+				list = append(list, pod)
+			}
+		}
+		for _, o := range selectProblems(list) {
+			got += o.GetName() + " "
+		}
+		return got
+	}
+	for _, tc := range []struct {
+		owned map[string]int
+		want  string
+	}{
+		{map[string]int{"a": 2}, "a-0 a-1 "},
+		{map[string]int{"a": 9}, "a-0 a-1 a-2 "},
+		{map[string]int{"a": 9, "b": 1}, "a-0 b-0 a-1 "},
+		{map[string]int{"a": 9, "b": 2, "c": 3, "z": 1}, "a-0 b-0 c-0 z-0 "},
+		{map[string]int{"alone": 12}, "alone-0 alone-1 alone-10 alone-11 alone-2 alone-3 alone-4 alone-5 alone-6 alone-7 "},
+	} {
+		if got := names(tc.owned); got != tc.want {
+			t.Errorf("%v: got %s, want %s", tc.owned, got, tc.want)
+		}
+	}
 }
 
 // A failed run of a CronJob, which its history keeps, is a problem until a later run has completed.

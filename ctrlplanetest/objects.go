@@ -80,7 +80,7 @@ func (p *ControlPlane) ObjectsByName(t testing.TB, names ...string) []Object {
 // CustomResourceDefinition set a condition with status Unknown by default.
 func (p *ControlPlane) WaitHealthy(t testing.TB, objects ...Object) {
 	t.Helper()
-	p.waitForObjects(t, objects, health.Options{})
+	p.waitForObjects(t, objects, health.Options{Records: p.control})
 }
 
 // WaitGone returns when none of the objects exists any more.

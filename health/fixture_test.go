@@ -63,7 +63,7 @@ func newCluster(t *testing.T, manifests ...string) *cluster {
 		objects = append(objects, parseObject(t, m))
 	}
 	c.objects = dynamicfake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), lists, objects...)
-	c.Waiter = &Waiter{c.kinds, c.objects}
+	c.Waiter = &Waiter{kinds: c.kinds, objects: c.objects}
 	return c
 }
 

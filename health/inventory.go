@@ -36,7 +36,7 @@ func (s *reasonSearch) readApplied(r Ref) *unstructured.Unstructured {
 	}
 	found, known := s.lists.kinds[r.GroupVersionKind]
 	if !known {
-		found, _ = (&Waiter{s.kinds, s.objects}).findResource(s.ctx, r.GroupVersionKind)
+		found, _ = (&Waiter{kinds: s.kinds, objects: s.objects}).findResource(s.ctx, r.GroupVersionKind)
 		s.lists.kinds[r.GroupVersionKind] = found
 	}
 	if found.Name != "" { // it is served

@@ -90,9 +90,10 @@ func (s State) Problem() string {
 	return sentence("It is not ready", s.Message)
 }
 
-// StateOf returns the state of an object.
+// StateOf returns the state of an object, of a Job that its time to live deletes that before.
 func StateOf(u *unstructured.Unstructured) State {
 	s := State{Ref: RefOf(u)}
+	u = beforeExpiry(u)
 	result, err := status.Compute(u)
 	if err != nil {
 		s.judgeUnreadable(u)

@@ -25,6 +25,7 @@ type objectUpdate struct {
 	entry  int
 	ref    Ref                        // with the actual namespace
 	object *unstructured.Unstructured // nil if it does not exist
+	last   *unstructured.Unstructured // of an object that does not exist; nil if it is not known
 	status string                     // see resource.statusResource
 	// state is set if it cannot be computed from the object.
 	state State
@@ -54,7 +55,7 @@ func (b *tracker) newWatchers(w *Waiter, changes chan<- objectUpdate) []*objectW
 		p := place{e.Ref.GroupVersionKind, e.Ref.Namespace}
 		f := known[p]
 		if f == nil {
-			f = &objectWatcher{Waiter: w, gvk: p.GroupVersionKind, namespace: p.namespace, entries: map[string]int{}, changes: changes}
+			f = &objectWatcher{Waiter: w, gvk: p.GroupVersionKind, namespace: p.namespace, entries: map[string]int{}, gone: b.Gone, changes: changes}
 			known[p] = f
 			all = append(all, f)
 		}
@@ -67,6 +68,9 @@ func (b *tracker) newWatchers(w *Waiter, changes chan<- objectUpdate) []*objectW
 func (b *tracker) applyUpdate(c objectUpdate) {
 	e := &b.objects[c.entry]
 	s := c.state
+	if c.object == nil && s.Status == "" && !b.Gone {
+		c.object = lastVersion(c.last, e.object)
+	}
 	switch {
 	case c.object != nil:
 		s = StateOf(c.object)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/ctrlplane/ctrlplane/internal/objectclients"
 	"github.com/ctrlplane/ctrlplane/internal/requestlog"
+	"github.com/ctrlplane/ctrlplane/observe"
 )
 
 // reasonTimeout limits the search for the reasons of all objects together.
@@ -22,6 +23,7 @@ const reasonTimeout = 5 * time.Second
 type Waiter struct {
 	kinds   discovery.DiscoveryInterfaceWithContext
 	objects dynamic.Interface
+	records observe.Source // of Wait; nil if there are none
 }
 
 // Options say what to wait for.
@@ -31,6 +33,8 @@ type Options struct {
 	// Progress, if not nil, is called with the first state of each object and whenever
 	// it changes, on the goroutine that called Wait.
 	Progress func(State)
+	// Records, if not nil, are those of the control plane. They know which Jobs do not exist because their time to live has ended.
+	Records observe.Source
 }
 
 // New returns a waiter that uses cfg without its rate limit.
@@ -39,16 +43,16 @@ func New(cfg *rest.Config) (*Waiter, error) {
 	if err != nil {
 		return nil, fmt.Errorf("health: %w", err)
 	}
-	return &Waiter{clients.Kinds, clients.Objects}, nil
+	return &Waiter{kinds: clients.Kinds, objects: clients.Objects}, nil
 }
 
 // At returns a waiter whose Why and WhyOf explain an object by the others as they were at a resource version.
 func (w *Waiter) At(version string) *Waiter {
-	return &Waiter{w.kinds, objectclients.At(w.objects, version)}
+	return &Waiter{kinds: w.kinds, objects: objectclients.At(w.objects, version)}
 }
 
 // Wait returns as soon as all objects are healthy at the same time, or gone if o.Gone
-// is set. Objects need not exist, nor their kinds be served, when it is called. If ctx
+// is set. A Job that no longer exists because its time to live has ended is what its last version is. Objects need not exist, nor their kinds be served, when it is called. If ctx
 // reaches its deadline, or an object can never become healthy, the error is a
 // [*NotHealthyError]. If ctx is canceled, the error is its cause.
 func (w *Waiter) Wait(ctx context.Context, refs []Ref, o Options) error {
@@ -59,7 +63,7 @@ func (w *Waiter) Wait(ctx context.Context, refs []Ref, o Options) error {
 	defer stop()
 	b := newTracker(refs, o)
 	changes := make(chan objectUpdate)
-	for _, f := range b.newWatchers(w, changes) {
+	for _, f := range b.newWatchers(&Waiter{kinds: w.kinds, objects: w.objects, records: o.Records}, changes) {
 		followers.Go(func() { f.run(watching) })
 	}
 	var giveUp <-chan time.Time // on seeing the other objects, once one is hopeless

@@ -25,6 +25,7 @@ type objectWatcher struct {
 	namespace string
 	status    string         // see resource.statusResource
 	entries   map[string]int // by name
+	gone      bool           // they are to be gone
 	changes   chan<- objectUpdate
 }
 
@@ -36,7 +37,7 @@ func (f *objectWatcher) run(ctx context.Context) {
 		err := f.listAndWatch(ctx, func() { pause = newBackoff() })
 		if s, ok := f.stateForError(err); ok {
 			for name := range f.entries {
-				f.sendState(ctx, name, nil, s)
+				f.send(ctx, name, objectUpdate{state: s})
 			}
 		}
 		sleep.For(ctx, pause.Step())
@@ -97,9 +98,15 @@ func (f *objectWatcher) reportAll(ctx context.Context, list *unstructured.Unstru
 		found[list.Items[i].GetName()] = &list.Items[i]
 	}
 	for name := range f.entries {
-		f.sendState(ctx, name, found[name], State{})
+		update := objectUpdate{object: found[name]}
+		if update.object == nil && !f.gone {
+			update.object = f.findExpired(ctx, f.ref(name))
+		}
+		f.send(ctx, name, update)
 	}
 }
+
+func (f *objectWatcher) ref(name string) Ref { return Ref{f.gvk, f.namespace, name} }
 
 // watch reports events after a resource version. It resumes an interrupted watch.
 func (f *objectWatcher) watch(ctx context.Context, client dynamic.ResourceInterface, version string) error {
@@ -151,21 +158,22 @@ func (f *objectWatcher) handleEvent(ctx context.Context, event watch.Event) (ver
 	}
 	switch event.Type {
 	case watch.Added, watch.Modified:
-		f.sendState(ctx, u.GetName(), u, State{})
+		f.send(ctx, u.GetName(), objectUpdate{object: u})
 	case watch.Deleted:
-		f.sendState(ctx, u.GetName(), nil, State{})
+		f.send(ctx, u.GetName(), objectUpdate{last: u})
 	}
 	return u.GetResourceVersion(), nil
 }
 
-// sendState sends the state of an object if it is one to wait for.
-func (f *objectWatcher) sendState(ctx context.Context, name string, u *unstructured.Unstructured, s State) {
+// send sends an update of an object if it is one to wait for.
+func (f *objectWatcher) send(ctx context.Context, name string, update objectUpdate) {
 	i, ok := f.entries[name]
 	if !ok {
 		return
 	}
+	update.entry, update.ref, update.status = i, f.ref(name), f.status
 	select {
-	case f.changes <- objectUpdate{i, Ref{f.gvk, f.namespace, name}, u, f.status, s}:
+	case f.changes <- update:
 	case <-ctx.Done():
 	}
 }

@@ -63,7 +63,9 @@ func (s *reasonSearch) findReason(e *trackedObject, gone bool) string {
 		return s.explainAbsence(e)
 	case e.object == nil:
 		return ""
-	case gone && e.object.GetDeletionTimestamp() == nil:
+	case !gone:
+		return s.explainObject(beforeExpiry(e.object))
+	case e.object.GetDeletionTimestamp() == nil:
 		return "its deletion was not requested"
 	}
 	return s.explainObject(e.object)

@@ -10,7 +10,7 @@ type Problem struct {
 	Kind    string   `json:"kind"` // Pod, Job, Node or write
 	What    What     `json:"problem"`
 	Count   int      `json:"count"`
-	Objects []Object `json:"objects"` // the first ones, by namespace and name; those of writes by client
+	Objects []Object `json:"objects"` // the first one of each owner, by namespace and name, and then others, not all of many; those of writes by client
 }
 
 // What is a problem of an object.

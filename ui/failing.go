@@ -110,6 +110,16 @@ func nameProblem(p *observe.Problem, most int) string {
 	return text
 }
 
+// MoreProblemLines says, one line each, how many objects have a problem beside those that are named.
+func MoreProblemLines(s observe.Snapshot) (lines []string) {
+	for i := range s.Problems {
+		if p := &s.Problems[i]; p.What != observe.KeepsFailing && p.Count > len(p.Objects) {
+			lines = append(lines, "and "+countProblem(p.Count-len(p.Objects), "more "+p.Kind, p.What))
+		}
+	}
+	return lines
+}
+
 // SummarizeProblems returns the problems of objects in few words, "3 objects have a problem", and in a sentence that
 // names one of them: "2 Pods cannot start: default/a and 1 more; 1 Job failed". Both are empty if there are none.
 func SummarizeProblems(s observe.Snapshot) (short, sentence string) {

@@ -150,6 +150,19 @@ func TestSettledWarnings(t *testing.T) {
 	}
 }
 
+func TestMoreProblemLines(t *testing.T) {
+	named := []observe.Object{{Name: "a"}, {Name: "b"}}
+	got := MoreProblemLines(observe.Snapshot{Problems: []observe.Problem{
+		{Kind: "Pod", What: observe.CannotStart, Count: 10, Objects: named},
+		{Kind: "Pod", What: observe.Unschedulable, Count: 2, Objects: named},
+		{Kind: "Job", What: observe.HasFailed, Count: 3, Objects: named},
+		{Kind: "write", What: observe.KeepsFailing, Count: 9, Objects: named}, // which have lines of their own
+	}})
+	if want := []string{"and 8 more Pods cannot start", "and 1 more Job failed"}; !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
 // TestSummarizeProblems has no, one and several problems of objects.
 func TestSummarizeProblems(t *testing.T) {
 	object := func(name string) observe.Object { return observe.Object{Namespace: "default", Name: name} }

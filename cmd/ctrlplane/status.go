@@ -50,9 +50,11 @@ process is idle, half a second otherwise and with --etcd-endpoints. With
 
 What fails are keys, and controllers that have failed or were changed manually; the
 namespaces that are being deleted and the Deployments whose rollout has exceeded its
-deadline, each with the reason; work that repeats itself without an end, such as that
-of a controller whose update causes its next sync; writes that an operator tries
-again and again and that fail; and webhooks that could not be called and were ignored.
+deadline, each with the reason; Pods, Jobs and Nodes with a problem, of many those
+with different owners first, and how many more there are; work that repeats itself
+without an end, such as that of a controller whose update causes its next sync; writes
+that an operator tries again and again and that fail; and webhooks that could not be
+called and were ignored.
 If namespaces, Deployments and the like cannot be read within 5 s, the rest is shown,
 stderr says so, and the exit code is 1.
 
@@ -106,6 +108,9 @@ func (c *statusCommand) write(out io.Writer, s status) error {
 	failing := append(ui.FailingWriteLines(s.FailingWrites), ui.IgnoredWebhookLines(s.Snapshot)...)
 	var objects bytes.Buffer // what is wrong with them
 	err := ui.WriteUnhealthy(&objects, s.Unhealthy, s.Time, width)
+	if len(s.Unhealthy) > 0 {
+		err = errors.Join(err, printLines(&objects, ui.MoreProblemLines(s.Snapshot)))
+	}
 	if len(s.HotLoops)+len(failing) > 0 {
 		objects.WriteString("\n")
 	}

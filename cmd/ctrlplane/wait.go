@@ -38,10 +38,12 @@ func newWaitCommand(t *target) *cobra.Command {
 		Long: `Wait until all objects that are named or in the files are healthy: Deployments are
 rolled out, Services of type LoadBalancer have an address, Jobs are running or
 complete, claims are bound, and other objects have the conditions that kstatus
-expects. Objects that do not exist yet are waited for. A custom resource without a
-status counts as healthy; progress then says that it has none, and which of the
-usual conditions, such as Available or Synced, is False. Of an object without a
-current status it also says if no client other than kubectl watches its kind.
+expects. Objects that do not exist yet are waited for. A Job that its
+ttlSecondsAfterFinished has deleted counts as it ended, if the wait has seen it finish
+or the control plane has deleted it some minutes ago. A custom resource without a
+status counts as healthy; progress then says that it has none, and which of the usual
+conditions, such as Available or Synced, is False. Of an object without a current
+status it also says if no client other than kubectl watches its kind.
 
 Progress is written to stderr. If the objects are not healthy in time, the exit code
 is 1. So it is at once, as with "kubectl rollout status", if a Job or a Pod has
@@ -145,6 +147,9 @@ func (w *waitCommand) waitObjects(ctx context.Context, out io.Writer, args []str
 		return err
 	}
 	o := health.Options{Gone: w.forDeletion}
+	if client, err := w.target.controlClient(); err == nil {
+		o.Records = client
+	}
 	if !w.quiet {
 		notes := ui.NewUnwatchedNotes(func() (observe.Snapshot, error) { return w.takeSnapshot(bounded) })
 		o.Progress = health.LimitProgress(progressInterval, func(s health.State) {

@@ -27,27 +27,32 @@ func hook(c *corev1.Container, postStart bool) *corev1.LifecycleHandler {
 	if postStart {
 		h = c.Lifecycle.PostStart
 	}
-	if h == nil || h.Sleep == nil && (h.Exec == nil || !canExec(c, h.Exec.Command)) {
+	if h == nil || h.Sleep == nil && (h.Exec == nil || !canExec(c, h.Exec.Command)) && findPort(c, h.HTTPGet, nil) == nil {
 		return nil
 	}
 	return h
 }
 
+// failsPostStart reports whether the postStart hook of a container asks a port that it does not have.
+func failsPostStart(c *corev1.Container) bool {
+	return c.Lifecycle != nil && c.Lifecycle.PostStart != nil && findPort(c, c.Lifecycle.PostStart.HTTPGet, nil) != nil
+}
+
 // runsHook reports whether a run has a postStart hook that runs, unless its command turns out to be unknown.
-func runsHook(c *corev1.Container, args []string) bool {
-	return hook(c, true) != nil && mayExecute(c, args)
+func (r *run) runsHook(c *corev1.Container) bool {
+	return hook(c, true) != nil && mayExecute(c, r.args) || r.serves && failsPostStart(c)
 }
 
 // Skipped returns which hooks and probes of a container are skipped if nothing runs in it.
 func Skipped(of *corev1.Pod, c *corev1.Container) (list []string) {
-	if c.Lifecycle != nil && c.Lifecycle.PostStart != nil {
+	if c.Lifecycle != nil && c.Lifecycle.PostStart != nil && !failsPostStart(c) {
 		list = append(list, "postStart hook")
 	}
 	if c.Lifecycle != nil && c.Lifecycle.PreStop != nil && c.Lifecycle.PreStop.Sleep == nil && StopDelay(c) == 0 {
 		list = append(list, "preStop hook")
 	}
 	for _, p := range []*corev1.Probe{c.StartupProbe, c.ReadinessProbe, c.LivenessProbe} {
-		if p != nil && p.Exec != nil && !HasTableProbe(of, c) {
+		if p != nil && p.Exec != nil && !DecidesWithoutCommand(of, c) {
 			return append(list, "exec probes")
 		}
 	}
@@ -81,6 +86,9 @@ func (s *session) runHook(ctx context.Context, r *run, of *corev1.Pod, c *corev1
 			return context.Cause(ctx)
 		}
 		return nil
+	}
+	if err := findPort(c, h.HTTPGet, nil); err != nil {
+		return fmt.Errorf("HTTP lifecycle hook (%s) for Container %q in Pod %q failed - error: %w", h.HTTPGet.Path, c.Name, format.Pod(of), err)
 	}
 	stdout, stderr := &limitedBuffer{}, &limitedBuffer{}
 	code, err := s.runBeside(ctx, r, of, c, h.Exec.Command, stdout, stderr)

@@ -124,7 +124,7 @@ func TestProbesAskTheTable(t *testing.T) {
 	const table = "/live 200\n/ready 503\n"
 	pod := servedPod(table)
 	c := &pod.Spec.Containers[0]
-	if !HasTableProbe(pod, c) {
+	if !DecidesWithoutCommand(pod, c) {
 		t.Fatal("the Pod has no such probe")
 	}
 	f.setTable("u", "10.1.0.1", table)

@@ -147,7 +147,7 @@ func (s *session) startPrepared(r *run, of *corev1.Pod, c *corev1.Container, env
 		return
 	}
 	s.mu.Lock()
-	s.begin(r, of, c)
+	s.beginWithoutCommand(r, of, c)
 	s.mu.Unlock()
 	s.changed(r.pod)
 }

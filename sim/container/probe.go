@@ -29,7 +29,7 @@ func runsProbe(of *corev1.Pod, c *corev1.Container, p *corev1.Probe) bool {
 	case p.Exec != nil:
 		return canExec(c, p.Exec.Command)
 	}
-	return asksTable(of, p)
+	return isAnswered(of, c, p)
 }
 
 // probe starts the probes of a run that can run. It needs the lock.
@@ -148,9 +148,12 @@ func (s *session) repeat(r *run, of *corev1.Pod, c *corev1.Container, kind strin
 		if kind != readinessProbe && s.isStopping(r.pod) {
 			return
 		}
-		success := s.probeOnce(r, of, c, kind, p)
+		success, err := s.probeOnce(r, of, c, kind, p)
 		if r.ctx.Err() != nil {
 			return
+		}
+		if err != nil {
+			continue
 		}
 		if success != last {
 			times, last = 0, success
@@ -171,24 +174,24 @@ func (s *session) isStopping(p *pod) bool {
 	return p.stopping
 }
 
-func (s *session) probeOnce(r *run, of *corev1.Pod, c *corev1.Container, kind string, p *corev1.Probe) bool {
+// probeOnce makes a probe. Of one that cannot be made, as the error says, there is no result, as with a kubelet.
+func (s *session) probeOnce(r *run, of *corev1.Pod, c *corev1.Container, kind string, p *corev1.Probe) (success bool, err error) {
 	timeout := time.Duration(max(p.TimeoutSeconds, 1)) * time.Second
 	ctx, cancel := context.WithTimeout(r.ctx, timeout)
 	defer cancel()
-	success, output := false, ""
+	output, outcome := "", "failed"
 	if p.Exec == nil {
-		success, output = s.probeTable(of, c, p)
+		success, output, err = s.probeTable(of, c, p)
 	} else {
 		success, output = s.probeExec(ctx, r, of, c, p)
 	}
-	switch {
-	case r.ctx.Err() != nil:
-		return false
-	case success:
-		return true
+	if err != nil {
+		outcome, output = "errored and resulted in unknown state", err.Error()
 	}
-	s.cfg.RecordEvent(of, r.name, corev1.EventTypeWarning, "Unhealthy", fmt.Sprintf("%s probe failed: %s", kind, output))
-	return false
+	if r.ctx.Err() == nil && !success {
+		s.cfg.RecordEvent(of, r.name, corev1.EventTypeWarning, "Unhealthy", fmt.Sprintf("%s probe %s: %s", kind, outcome, output))
+	}
+	return success, err
 }
 
 // probeExec makes a probe with a command.

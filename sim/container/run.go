@@ -70,7 +70,7 @@ func (s *session) run(spec Spec) State {
 		d, sleeps = shell.Sleeps(r.args)
 		sleeps = sleeps && d != 0
 	}
-	r.state.InHook = runsHook(c, r.args)
+	r.state.InHook = r.runsHook(c)
 	prepared := !needsPreparation(spec) && (sleeps || !CanRun(c, r.args) || !s.mountsObjects(spec.Pod, c))
 	if len(r.args) > 0 && !(prepared && sleeps) {
 		r.stdio = newStdio(c.Stdin, c.StdinOnce)
@@ -88,9 +88,19 @@ func (s *session) run(spec Spec) State {
 		r.state.Command, r.state.Mounted = true, true
 		s.wg.Go(func() { s.execute(r, spec.Pod, c, nil) })
 	default:
-		s.begin(r, spec.Pod, c)
+		s.beginWithoutCommand(r, spec.Pod, c)
 	}
 	return r.state
+}
+
+// beginWithoutCommand makes a run running, unless its postStart hook fails. It needs the lock.
+func (s *session) beginWithoutCommand(r *run, of *corev1.Pod, c *corev1.Container) {
+	if !r.serves || !failsPostStart(c) {
+		s.begin(r, of, c)
+		return
+	}
+	r.state.Probed = true
+	s.wg.Go(func() { s.runPostStart(r, of, c, nil) })
 }
 
 // sourcesChanged is called when objects have changed that Pods depend on.

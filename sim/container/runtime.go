@@ -72,7 +72,7 @@ type Spec struct {
 	// CommandOf returns the command of a container of the Pod, as Args is that of this one; nil = no other has one.
 	CommandOf func(*corev1.Container) []string
 	Sidecar   bool
-	// Serves means that a run without a command ends only if a probe fails.
+	// Serves means that a run without a command ends only if a probe or its postStart hook fails.
 	Serves bool
 	// StopDelay is how long a run without a command takes to end when its Pod stops.
 	StopDelay time.Duration

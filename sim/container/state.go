@@ -30,7 +30,7 @@ type State struct {
 	Command bool
 	// Mounted says that the volumes of the Pod are mounted. A Pod has no sandbox, and no address, before.
 	Mounted bool
-	// Probed says that the run has no command, but probes that decide about it.
+	// Probed says that the run has no command, but probes or a hook that decide about it.
 	Probed bool
 	// InHook says that the postStart hook has not completed. As with a kubelet, which starts containers one after the
 	// other, the containers after it wait.

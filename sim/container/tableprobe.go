@@ -12,6 +12,7 @@ import (
 
 	"google.golang.org/grpc/health/grpc_health_v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/kubernetes/pkg/probe"
 	httpprobe "k8s.io/kubernetes/pkg/probe/http"
 
@@ -32,55 +33,72 @@ func asksTable(of *corev1.Pod, p *corev1.Probe) bool {
 	return err == nil
 }
 
-// HasTableProbe reports whether the HTTP table of a Pod answers a probe of a container.
-func HasTableProbe(of *corev1.Pod, c *corev1.Container) bool {
-	if len(of.Annotations) == 0 {
-		return false
+// findPort returns why a kubelet cannot find the port that a request to a container names; nil if it can, or if no port is named.
+func findPort(c *corev1.Container, get *corev1.HTTPGetAction, connect *corev1.TCPSocketAction) error {
+	var port intstr.IntOrString
+	switch {
+	case get != nil:
+		port = get.Port
+	case connect != nil:
+		port = connect.Port
 	}
+	if port.Type != intstr.String {
+		return nil // the API server has checked the number
+	}
+	_, err := probe.ResolveContainerPort(port, c)
+	return err
+}
+
+// isAnswered reports whether the result of a probe that is not a command is known: the HTTP table of the Pod answers it,
+// or there is no such port.
+func isAnswered(of *corev1.Pod, c *corev1.Container, p *corev1.Probe) bool {
+	return asksTable(of, p) || p.Exec == nil && findPort(c, p.HTTPGet, p.TCPSocket) != nil
+}
+
+// DecidesWithoutCommand reports whether probes or the postStart hook of a container decide about it, though it has no command.
+func DecidesWithoutCommand(of *corev1.Pod, c *corev1.Container) bool {
 	for _, p := range []*corev1.Probe{c.StartupProbe, c.ReadinessProbe, c.LivenessProbe} {
-		if p != nil && asksTable(of, p) {
+		if p != nil && isAnswered(of, c, p) {
 			return true
 		}
 	}
-	return false
+	return failsPostStart(c)
 }
 
 // AssumesProbe reports whether a probe of a container succeeds without being made, because
 // nothing is simulated that could answer it.
 func AssumesProbe(of *corev1.Pod, c *corev1.Container) bool {
 	for _, p := range []*corev1.Probe{c.StartupProbe, c.ReadinessProbe, c.LivenessProbe} {
-		if p != nil && p.Exec == nil && !asksTable(of, p) {
+		if p != nil && p.Exec == nil && !isAnswered(of, c, p) {
 			return true
 		}
 	}
 	return false
 }
 
-// probeTable makes a probe that the HTTP table of the Pod answers.
-func (s *session) probeTable(of *corev1.Pod, c *corev1.Container, p *corev1.Probe) (success bool, output string) {
+// probeTable makes a probe that the HTTP table of the Pod answers. An error is that of a probe which cannot be made.
+func (s *session) probeTable(of *corev1.Pod, c *corev1.Container, p *corev1.Probe) (success bool, output string, err error) {
 	server, _ := s.http.Pod(of.UID) // without an annotation it listens on no port
 	switch {
 	case p.GRPC != nil:
-		return probeGRPC(server.Table, of.Status.PodIP, int(p.GRPC.Port), time.Duration(max(p.TimeoutSeconds, 1))*time.Second)
+		success, output = probeGRPC(server.Table, of.Status.PodIP, int(p.GRPC.Port), time.Duration(max(p.TimeoutSeconds, 1))*time.Second)
+		return success, output, nil
 	case p.TCPSocket != nil:
 		port, err := probe.ResolveContainerPort(p.TCPSocket.Port, c)
 		if err != nil {
-			return false, err.Error()
+			return false, "", err
 		}
 		if !server.Table.Listens(port) {
-			return false, fmt.Sprintf("dial tcp %s:%d: %v", of.Status.PodIP, port, podhttp.ErrRefused)
+			return false, fmt.Sprintf("dial tcp %s:%d: %v", of.Status.PodIP, port, podhttp.ErrRefused), nil
 		}
-		return true, ""
+		return true, "", nil
 	}
 	request, err := httpprobe.NewRequestForHTTPGetAction(p.HTTPGet, c, of.Status.PodIP, "probe")
 	if err != nil {
-		return false, err.Error()
+		return false, "", err
 	}
 	result, output, err := httpprobe.DoHTTPProbe(request, tableClient{server.Table})
-	if err != nil {
-		return false, err.Error()
-	}
-	return result != probe.Failure, output
+	return result != probe.Failure, output, err
 }
 
 // grpcHealthPath is the path of a health check on HTTP/2.

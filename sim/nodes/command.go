@@ -105,7 +105,7 @@ func (r *containerRun) serves(args []string, number int32) bool {
 		return false
 	}
 	_, _, ends := r.behavior.nextExit(r.container, r.kind, number)
-	return !ends && container.HasTableProbe(r.pod, r.container)
+	return !ends && container.DecidesWithoutCommand(r.pod, r.container)
 }
 
 // stopDelay returns how long the preStop hook of a run sleeps that ends only when its Pod stops.

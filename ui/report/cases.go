@@ -22,6 +22,7 @@ type testCase struct {
 	warnings    []string                // of a test case that passes
 	logs        []containerLog          // follow the details
 	skipped     string                  // why its health does not count
+	gone        health.Ref              // the object, if it no longer exists
 	doubt       string                  // what makes it doubtful that it is healthy, as health.State.Doubt
 	statusless  schema.GroupVersionKind // its kind, if no client has written its status, though its kind may have one
 	seconds     float64

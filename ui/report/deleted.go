@@ -14,12 +14,14 @@ const (
 	maxDeletedNamed = 5   // of them in a summary
 )
 
-// Deleted are the objects that were not healthy when a client asked to delete them, or the namespace that they were in.
+// Deleted are the objects that were not healthy when a client asked to delete them, or the namespace that they were in, and
+// the Jobs that their time to live has deleted.
 type Deleted struct {
 	objects    []deletedObject // those first that had existed longest: a test that fails has waited for them
 	more       int             // that are not kept
 	unexamined int             // requests
 	why        string          // the first one was not, or not completely, examined
+	expired    expiredJobs
 }
 
 // deletedObject is an object with its state before its deletion.
@@ -104,5 +106,8 @@ func (d *Deleted) Lines(all string) (lines []string) {
 	return lines
 }
 
-// SetDeleted adds what clients have deleted during the run.
-func (s *State) SetDeleted(d Deleted) { s.deleted = d }
+// SetDeleted adds what was deleted during the run.
+func (s *State) SetDeleted(d Deleted) {
+	s.deleted = d
+	s.judgeExpired(d.expired)
+}

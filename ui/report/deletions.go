@@ -35,7 +35,8 @@ const (
 	deletionTimeout  = 5 * time.Second       // to examine what one request has deleted, and the last ones at the end
 )
 
-// Deletions finds out what was not healthy when a client asked to delete it. It reads the objects as the storage still has
+// Deletions finds out what was not healthy when a client asked to delete it, and how Jobs ended that their time to live has
+// deleted. It reads the objects as the storage still has
 // them, of the version before the deletion, so that no request waits.
 type Deletions struct {
 	src        replay.Source
@@ -74,6 +75,7 @@ func FollowDeletions(ctx context.Context, cfg *rest.Config, src replay.Source, o
 
 func (d *Deletions) follow(ctx context.Context) {
 	defer close(d.ended)
+	d.examineExpiredBefore(context.Background())
 	for ctx.Err() == nil {
 		d.examineNew(ctx, context.Background())
 		_ = d.src.Wait(ctx, d.after) // its error is that ctx has ended
@@ -108,12 +110,27 @@ func (d *Deletions) examineNew(following, ctx context.Context) {
 		if following.Err() != nil {
 			return
 		}
-		if of, ok := deletionOf(&r); ok {
-			d.examine(ctx, &of)
-		}
+		d.examineRecord(ctx, &r)
 		d.after = r.Seq
 	}
 	d.after = page.Next
+}
+
+func (d *Deletions) examineRecord(ctx context.Context, r *observe.Record) {
+	call, isCall := r.Event.(*observe.Called)
+	if !isCall {
+		return
+	}
+	if e, ok := health.ExpiredBy(call); ok {
+		d.examineExpired(ctx, e)
+	}
+	if of, ok := deletionOf(r); ok {
+		d.examine(ctx, &of)
+		d.found.expired.noteDeletion(&of)
+	}
+	if call.Verb == observe.VerbRestore {
+		d.found.expired = expiredJobs{}
+	}
 }
 
 // deletion is what one request of a client has deleted.

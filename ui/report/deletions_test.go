@@ -103,11 +103,14 @@ func (a *pastAPI) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			{Name: "deployments", SingularName: "deployment", Kind: "Deployment", Namespaced: true, Verbs: []string{"list", "delete"}},
 			{Name: "replicasets", SingularName: "replicaset", Kind: "ReplicaSet", Namespaced: true, Verbs: []string{"list", "delete"}},
 		},
+		"/apis/batch/v1": {
+			{Name: "jobs", SingularName: "job", Kind: "Job", Namespaced: true, Verbs: []string{"list", "delete"}},
+		},
 		"/apis/apiextensions.k8s.io/v1": {
 			{Name: "customresourcedefinitions", SingularName: "customresourcedefinition", Kind: "CustomResourceDefinition", Verbs: []string{"list", "delete"}},
 		},
 	}
-	groups := []string{"apps", "apiextensions.k8s.io"}
+	groups := []string{"apps", "batch", "apiextensions.k8s.io"}
 	if a.foos {
 		resources["/apis/x.io/v1"] = []metav1.APIResource{{Name: "foos", SingularName: "foo", Kind: "Foo", Namespaced: true, Verbs: []string{"list", "delete"}}}
 		groups = append(groups, "x.io")
@@ -155,11 +158,16 @@ func (a *pastAPI) answerList(r *http.Request, kind, namespace string, answer fun
 // followCalls returns what was found of the calls of a client.
 func followCalls(t *testing.T, api *pastAPI, ctx context.Context, calls ...*observe.Called) Deleted {
 	t.Helper()
+	j := newFakeJournal()
+	j.add(0, deleteCall("pods", 3, "shop/before"))
+	return followJournal(t, api, ctx, j, calls...)
+}
+
+func followJournal(t *testing.T, api *pastAPI, ctx context.Context, j *fakeJournal, calls ...*observe.Called) Deleted {
+	t.Helper()
 	api.t = t
 	server := httptest.NewServer(api)
 	defer server.Close()
-	j := newFakeJournal()
-	j.add(0, deleteCall("pods", 3, "shop/before"))
 	d, err := FollowDeletions(t.Context(), &rest.Config{Host: server.URL}, j, api.onlyCustom)
 	if err != nil {
 		t.Fatal(err)

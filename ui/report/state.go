@@ -70,9 +70,13 @@ type apiEvent struct {
 func ReadState(ctx context.Context, cfg *rest.Config, applied []manifests.Object, src observe.Source) *State {
 	s := &State{}
 	if err := s.read(ctx, cfg, applied, src); err != nil {
-		s.incomplete = fmt.Errorf("the objects at the end are incomplete: %w", err)
+		s.addIncomplete(err)
 	}
 	return s
+}
+
+func (s *State) addIncomplete(err error) {
+	s.incomplete = errors.Join(s.incomplete, fmt.Errorf("the objects at the end are incomplete: %w", err))
 }
 
 func (s *State) read(ctx context.Context, cfg *rest.Config, applied []manifests.Object, src observe.Source) error {

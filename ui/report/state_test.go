@@ -86,7 +86,7 @@ func TestObjectCases(t *testing.T) {
 		{suite: "manifests", name: "Namespace shop"},
 		{suite: "manifests", name: "Deployment shop/web", failure: "InProgress: why"},
 		{suite: "manifests", name: "Pod default/alone", failure: "Failed: why"},
-		{suite: "manifests", name: "Pod gone", failure: "no longer exists" + unknownDeletion},
+		{suite: "manifests", name: "Pod gone", failure: "no longer exists" + unknownDeletion, gone: health.Ref{GroupVersionKind: schema.GroupVersionKind{Version: "v1", Kind: "Pod"}, Name: "gone"}},
 		{suite: "manifests", name: "ClusterRole reader"},
 		{suite: "namespace shop", name: "ConfigMap shop/settings"},
 	}

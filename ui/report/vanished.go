@@ -52,6 +52,7 @@ func deletesForClient(c *observe.Called) bool {
 func (v *vanished) testCase(r health.Ref) testCase {
 	c := testCase{suite: manifestSuite, name: r.String(), failure: "no longer exists"}
 	about, ok := v.find(&r)
+	c.gone = r
 	if !ok {
 		c.failure += unknownDeletion
 		return c

@@ -1,0 +1,185 @@
+package health
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/dynamic"
+
+	"github.com/ctrlplane/ctrlplane/observe"
+)
+
+var (
+	migrate = Ref{schema.GroupVersionKind{Group: "batch", Version: "v1", Kind: "Job"}, "shop", "migrate"}
+	failed  = `type: Failed, reason: BackoffLimitExceeded, message: Job has reached the specified backoff limit`
+)
+
+// job returns a Job with a time to live in seconds that has finished at noon; ttl is empty for none, condition for one that runs.
+func job(ttl, condition, meta string) string {
+	if ttl != "" {
+		ttl = "ttlSecondsAfterFinished: " + ttl + ", "
+	}
+	text := fmt.Sprintf(`{apiVersion: batch/v1, kind: Job, metadata: {namespace: shop, name: migrate%s}, spec: {%scompletions: 1}, status: {startTime: "2026-07-01T11:59:00Z"`, meta, ttl)
+	if condition != "" {
+		text += fmt.Sprintf(`, succeeded: 1, conditions: [{status: "True", lastTransitionTime: "2026-07-01T12:00:00Z", %s}]`, condition)
+	}
+	return text + "}}"
+}
+
+// A Job that its time to live deletes is what it was before.
+func TestStateOfAnExpiredJob(t *testing.T) {
+	deleted := func(at, finalizers string) string {
+		return fmt.Sprintf(`, deletionTimestamp: "2026-07-01T%sZ", finalizers: [%s]`, at, finalizers)
+	}
+	for name, tc := range map[string]struct {
+		job  string
+		want Status
+	}{
+		"complete":             {job("5", "type: Complete", deleted("12:00:05", "foregroundDeletion")), Current},
+		"failed":               {job("0", failed, deleted("12:00:00", "foregroundDeletion")), Failed},
+		"before its time":      {job("5", "type: Complete", deleted("12:00:04", "foregroundDeletion")), Terminating},
+		"without a time":       {job("", "type: Complete", deleted("12:00:05", "foregroundDeletion")), Terminating},
+		"running":              {job("5", "", deleted("12:00:05", "foregroundDeletion")), Terminating},
+		"with other finalizer": {job("5", "type: Complete", deleted("12:00:05", "foregroundDeletion, a.b/c")), Terminating},
+	} {
+		if s := StateOf(parseObject(t, tc.job)); s.Status != tc.want {
+			t.Errorf("%s: %s: %s, want %s", name, s.Status, s.Message, tc.want)
+		}
+	}
+}
+
+// waitForJob waits for a Job that is deleted while it is watched.
+func waitForJob(t *testing.T, o Options, last string) (w *waitResult) {
+	synctest.Test(t, func(t *testing.T) {
+		at := time.Until(time.Date(2026, 7, 1, 12, 0, 10, 0, time.UTC))
+		time.Sleep(at)
+		c := newCluster(t, job("5", "", ""), justMade)
+		var done <-chan struct{}
+		w, done = c.start(t, o, migrate, web) // the other one keeps it waiting
+		synctest.Wait()
+		c.update(t, jobResource, last)
+		synctest.Wait()
+		if err := c.objects.Tracker().Delete(jobResource, "shop", "migrate"); err != nil {
+			t.Error(err)
+		}
+		synctest.Wait()
+		c.update(t, deployments, rolledOut)
+		<-done
+	})
+	return w
+}
+
+func TestWaitForAJobThatExpires(t *testing.T) {
+	if w := waitForJob(t, Options{}, job("5", "type: Complete", "")); w.err != nil || strings.Contains(fmt.Sprint(w.progress), "NotFound") {
+		t.Errorf("complete: got %v, %q", w.err, w.progress)
+	}
+	if w := waitForJob(t, Options{}, job("100", "type: Complete", "")); w.err == nil || !strings.Contains(fmt.Sprint(w.progress), "NotFound") {
+		t.Errorf("deleted before its time: got %v, %q", w.err, w.progress)
+	}
+	w := waitForJob(t, Options{}, job("5", failed, ""))
+	bad, ok := errors.AsType[*NotHealthyError](w.err)
+	if !ok || bad.Objects[0].Ref != migrate || !strings.Contains(bad.Objects[0].Reason, "BackoffLimitExceeded") {
+		t.Errorf("failed: got %v, %+v", w.err, bad)
+	}
+}
+
+// fakeRecords has the records of one controller.
+type fakeRecords struct {
+	observe.Source
+	calls []*observe.Called
+}
+
+func (f *fakeRecords) Records(_ context.Context, q observe.Query) (p observe.Page, err error) {
+	if q.Controller != TTLController {
+		return p, errors.New("asks for more than it needs")
+	}
+	for _, c := range f.calls {
+		p.Records = append(p.Records, observe.Record{Event: c})
+	}
+	return p, nil
+}
+
+func expiry(name string, version string) *observe.Called {
+	return &observe.Called{
+		Controller: TTLController, Verb: "delete", Status: http.StatusOK,
+		Wrote: []observe.Written{{Resource: "jobs.batch", Namespace: "shop", Name: name, ResourceVersion: version}},
+	}
+}
+
+// The records know a Job that had expired before the wait began. The fake server has it in each version, but the wait sees none.
+func TestWaitForAJobThatHasExpired(t *testing.T) {
+	for name, tc := range map[string]struct {
+		calls []*observe.Called
+		want  bool
+	}{
+		"expired":    {[]*observe.Called{expiry("other", "7"), expiry("migrate", "9")}, true},
+		"not known":  {[]*observe.Called{expiry("other", "7")}, false},
+		"no version": {[]*observe.Called{expiry("migrate", "")}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				c := newCluster(t, job("5", "type: Complete", ""))
+				c.Waiter.objects = pastOnly{c.objects}
+				w, done := c.start(t, Options{Records: &fakeRecords{calls: tc.calls}}, migrate)
+				<-done
+				if (w.err == nil) != tc.want {
+					t.Errorf("got %v, %q", w.err, w.progress)
+				}
+			})
+		})
+	}
+}
+
+// pastOnly has objects in earlier versions only.
+type pastOnly struct{ dynamic.Interface }
+
+func (p pastOnly) Resource(r schema.GroupVersionResource) dynamic.NamespaceableResourceInterface {
+	return pastOnlyResource{p.Interface.Resource(r)}
+}
+
+type pastOnlyResource struct {
+	dynamic.NamespaceableResourceInterface
+}
+
+func (p pastOnlyResource) Namespace(ns string) dynamic.ResourceInterface {
+	return pastOnlyNamespace{p.NamespaceableResourceInterface.Namespace(ns)}
+}
+
+type pastOnlyNamespace struct{ dynamic.ResourceInterface }
+
+func (p pastOnlyNamespace) List(ctx context.Context, o metav1.ListOptions) (*unstructured.UnstructuredList, error) {
+	list, err := p.ResourceInterface.List(ctx, o)
+	if err == nil && o.ResourceVersionMatch != metav1.ResourceVersionMatchExact {
+		list.Items = nil
+	}
+	return list, err
+}
+
+func TestExpiredBy(t *testing.T) {
+	for name, change := range map[string]func(*observe.Called){
+		"a client":           func(c *observe.Called) { c.Client = &observe.Caller{} },
+		"another controller": func(c *observe.Called) { c.Controller = "garbage-collector-controller" },
+		"refused":            func(c *observe.Called) { c.Status = http.StatusForbidden },
+		"a read":             func(c *observe.Called) { c.Verb = "get" },
+		"without an effect":  func(c *observe.Called) { c.Wrote = nil },
+		"of a Pod":           func(c *observe.Called) { c.Wrote[0].Resource = "pods" },
+	} {
+		c := expiry("migrate", "9")
+		if e, ok := ExpiredBy(c); !ok || e != (Expired{"shop", "migrate", "8"}) {
+			t.Fatalf("got %+v, %v", e, ok)
+		}
+		change(c)
+		if e, ok := ExpiredBy(c); ok {
+			t.Errorf("%s: got %+v", name, e)
+		}
+	}
+}
