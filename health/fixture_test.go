@@ -28,6 +28,7 @@ var servedKinds = []struct {
 	namespaced         bool
 }{
 	{"v1", "namespaces", "Namespace", false},
+	{"v1", "nodes", "Node", false},
 	{"v1", "pods", "Pod", true},
 	{"v1", "services", "Service", true},
 	{"v1", "configmaps", "ConfigMap", true},
