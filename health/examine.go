@@ -53,11 +53,9 @@ func (w *Waiter) examine(ctx context.Context, known kinds.Mapper, kind, namespac
 		s.Message = found.Reason
 		return s, nil
 	}
-	if s.Ref.GroupKind() == serviceKind {
-		search := &reasonSearch{ctx: ctx, kinds: w.kinds, objects: w.objects, lists: newListsOfOne()}
-		if s.Unserved, err = search.explainBackends(u); err != nil {
-			return State{}, fmt.Errorf("health: %s: %w", s.Ref, err)
-		}
+	search := &reasonSearch{ctx: ctx, kinds: w.kinds, objects: w.objects, lists: newListsOfOne()}
+	if err := s.addNeeds(search, u); err != nil {
+		return State{}, fmt.Errorf("health: %s: %w", s.Ref, err)
 	}
 	return s, nil
 }
