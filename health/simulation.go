@@ -101,7 +101,7 @@ func (s *reasonSearch) explainMissingFile(text string, pod *corev1.Pod) string {
 	if found == nil || !s.skipsPrograms(pod.Namespace) {
 		return ""
 	}
-	return fmt.Sprintf("programs of images do not run here: if one of them makes it, create it: kubectl create %s %s -n %s …", createMissing[found[1]], found[2], pod.Namespace)
+	return fmt.Sprintf("programs of images do not run here: if one of them makes it, create it: kubectl create %s %s -n %s --from-literal=KEY=VALUE", createMissing[found[1]], found[2], pod.Namespace)
 }
 
 // skipsPrograms reports whether a container of a namespace has started, or a Job has completed, whose program does not run.

@@ -12,7 +12,7 @@ func TestReasonNamesSimulation(t *testing.T) {
 	const waits = `state: {waiting: {reason: CreateContainerConfigError, message: "secret \"redis\" not found"}}`
 	const set = `{apiVersion: apps/v1, kind: ReplicaSet, metadata: {namespace: shop, name: web-2}}`
 	const reason = `Pod p: container app is waiting: CreateContainerConfigError: secret "redis" not found`
-	const create = `; programs of images do not run here: if one of them makes it, create it: kubectl create secret generic redis -n shop …`
+	const create = `; programs of images do not run here: if one of them makes it, create it: kubectl create secret generic redis -n shop --from-literal=KEY=VALUE`
 	pod := func(name, spec, status string) string {
 		return `{apiVersion: v1, kind: Pod, metadata: {namespace: shop, name: ` + name + `, ` + ownedBySet + `}, spec: {nodeName: node-1, ` + spec + `}, status: ` + status + `}`
 	}
