@@ -39,6 +39,9 @@ func (s *reasonSearch) explainBackends(u *unstructured.Unstructured) string {
 		return fmt.Sprintf(noEndpoint+"no Pod", selector)
 	}
 	reason := fmt.Sprintf(noEndpoint+"%s, none of which is ready", selector, words.Count(len(selected), "Pod"))
+	if s.lists.skipPods {
+		return reason
+	}
 	if worst := s.explainWorstPod(selected); worst != "" {
 		reason += ": " + worst
 	}

@@ -31,6 +31,9 @@ type Options struct {
 	// Progress, if not nil, is called with the first state of each object and whenever
 	// it changes, on the goroutine that called Wait.
 	Progress func(State)
+	// Doubtful, if not nil, is called before Wait returns without an error, for each object of a kind of Kubernetes that is
+	// healthy and whose Doubt says that it lacks what it needs to have an effect. Gone turns it off.
+	Doubtful func(State)
 }
 
 // New returns a waiter that uses cfg without its rate limit.
@@ -83,6 +86,9 @@ func (w *Waiter) Wait(ctx context.Context, refs []Ref, o Options) error {
 		case giveUp == nil:
 			giveUp = time.After(reasonTimeout)
 		}
+	}
+	if o.Doubtful != nil && !o.Gone {
+		w.reportDoubts(ctx, b)
 	}
 	return nil
 }

@@ -90,7 +90,7 @@ func TestObjectCases(t *testing.T) {
 		{suite: "manifests", name: "ClusterRole reader"},
 		{suite: "namespace shop", name: "ConfigMap shop/settings"},
 	}
-	got, judged := objectCases(s.objects, applied, (&vanished{}).testCase, reasons, nil)
+	got, judged := objectCases(s.objects, applied, (&vanished{}).testCase, reasons, nil, ownDoubt)
 	if len(judged) != len(want)-1 || judged["uid-of-web-1"] {
 		t.Errorf("judged: %v", judged)
 	}
@@ -127,7 +127,7 @@ func TestObjectCasesOfTheCluster(t *testing.T) {
 		managed("Site", "part", controlled, "operator"),
 		reader)}
 	reasons := s.findUnhealthy(func(*unstructured.Unstructured) string { return "why" })
-	cases, judged := objectCases(s.objects, nil, nil, reasons, nil)
+	cases, judged := objectCases(s.objects, nil, nil, reasons, nil, ownDoubt)
 	var got []string
 	for _, c := range cases {
 		got = append(got, c.suite+": "+c.name+" "+c.failure)
@@ -281,3 +281,6 @@ func TestDoubtsNameObjectsWithoutAStatus(t *testing.T) {
 		t.Errorf("an operator has ended: %q", got)
 	}
 }
+
+// ownDoubt is the doubt about an object that needs no other one.
+func ownDoubt(u *unstructured.Unstructured) string { return health.StateOf(u).Doubt }
