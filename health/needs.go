@@ -41,8 +41,8 @@ func (s *reasonSearch) explainNeeds(u *unstructured.Unstructured) (string, error
 	return words.OneLine(text) + s.errorSuffix(), nil
 }
 
-// DoubtOf returns a function that returns [State.Doubt] of an object that is healthy to Wait. It does not say why the Pods of
-// a Service are not ready, and nothing if what an object needs cannot be read. It is not safe for concurrent use.
+// DoubtOf returns a function that returns [State.Doubt] of an object that is healthy to Wait. It says nothing of a
+// Service whose Pods are not healthy, which the caller judges as well, and of what cannot be read. It is not safe for concurrent use.
 func (w *Waiter) DoubtOf(ctx context.Context) func(*unstructured.Unstructured) string {
 	ctx, lists := requestlog.Discard(ctx), newSharedLists()
 	lists.skipPods = true
@@ -76,7 +76,7 @@ func (s *State) addNeeds(search *reasonSearch, u *unstructured.Unstructured) err
 	}
 	var err error
 	if s.Doubt, err = search.explainNeeds(u); s.Doubt != "" {
-		s.Message += ", but " + s.Doubt
+		s.Message = strings.TrimSuffix(s.Message, ".") + ", but " + s.Doubt
 	}
 	return err
 }

@@ -45,7 +45,7 @@ func (s *reasonSearch) list(r schema.GroupVersionResource, namespace string, o m
 type sharedLists struct {
 	single    bool // only one object is explained: events, of which there may be many, are not shared
 	skipOwned bool // what custom resources own is not explained
-	skipPods  bool // the Pods of a Service are not explained
+	skipPods  bool // a Service whose Pods are not healthy is not explained: they are judged themselves
 	// skipPrograms leaves out which programs of a Pod do not run: the caller says so.
 	skipPrograms bool
 	simulated    map[string]bool // whether nodes are simulated

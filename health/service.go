@@ -38,10 +38,10 @@ func (s *reasonSearch) explainBackends(u *unstructured.Unstructured) string {
 	case len(selected) == 0:
 		return fmt.Sprintf(noEndpoint+"no Pod", selector)
 	}
-	reason := fmt.Sprintf(noEndpoint+"%s, none of which is ready", selector, words.Count(len(selected), "Pod"))
-	if s.lists.skipPods {
-		return reason
+	if s.lists.skipPods && slices.ContainsFunc(selected, func(p unstructured.Unstructured) bool { return StateOf(&p).Status != Current }) {
+		return ""
 	}
+	reason := fmt.Sprintf(noEndpoint+"%s, none of which is ready", selector, words.Count(len(selected), "Pod"))
 	if worst := s.explainWorstPod(selected); worst != "" {
 		reason += ": " + worst
 	}

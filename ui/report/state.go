@@ -136,10 +136,15 @@ func (s *State) readStatuses(ctx context.Context, waiter *health.Waiter) error {
 func (s *State) Doubts(now observe.Snapshot) (lines []string) {
 	unwatched, failed := map[string][]string{}, map[string][]string{} // names, by kind
 	for _, c := range s.cases {
+		resource := s.statuses[c.statusless]
 		if c.doubt != "" {
 			lines = append(lines, fmt.Sprintf("%s counts as healthy, but %s", c.name, c.doubt))
+			if note := ui.NeverWatchedNote(now, resource); resource != "" && note != "" { // its conditions are defaults of its schema
+				lines[len(lines)-1] += "; no client has written its status, and " + note
+			}
+			continue
 		}
-		if resource := s.statuses[c.statusless]; resource != "" && c.failure != "" {
+		if resource != "" && c.failure != "" {
 			failed[resource] = append(failed[resource], c.name)
 		} else if resource != "" {
 			unwatched[resource] = append(unwatched[resource], c.name)

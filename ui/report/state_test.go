@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -267,9 +268,11 @@ func TestDoubtsNameObjectsWithoutAStatus(t *testing.T) {
 		cases: []testCase{
 			{name: "Rollout shop/a", statusless: rollout, failure: "InProgress: it has no status.phase yet"}, {name: "Rollout shop/b", statusless: rollout, failure: "InProgress: it has no status.phase yet"},
 			{name: "Site shop/a", statusless: site}, {name: "Site shop/b", statusless: site, failure: "InProgress: not observed"}, {name: "Site shop/c", failure: "Failed: no paint"},
+			{name: "Site shop/d", statusless: site, doubt: "its condition Synced is Unknown"},
 		},
 	}
 	want := []string{
+		"Site shop/d counts as healthy, but its condition Synced is Unknown; no client has written its status, and no client has watched sites.example.com",
 		"Rollout shop/a and 1 more have no status yet, and no client has watched rollouts.argoproj.io",
 		"Site shop/b has no status yet, and no client has watched sites.example.com",
 		"Site shop/a counts as healthy, but it has no status yet, and no client has watched sites.example.com",
@@ -277,7 +280,7 @@ func TestDoubtsNameObjectsWithoutAStatus(t *testing.T) {
 	if diff := cmp.Diff(want, s.Doubts(observe.Snapshot{})); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	if got := s.Doubts(observe.Snapshot{Clients: []observe.Client{{Name: "operator (admin)", Watched: []string{"sites.example.com", "rollouts.argoproj.io"}}}}); len(got) > 0 {
+	if got := s.Doubts(observe.Snapshot{Clients: []observe.Client{{Name: "operator (admin)", Watched: []string{"sites.example.com", "rollouts.argoproj.io"}}}}); !slices.Equal(got, []string{"Site shop/d counts as healthy, but its condition Synced is Unknown"}) {
 		t.Errorf("an operator has ended: %q", got)
 	}
 }
