@@ -55,9 +55,17 @@ func (s *State) addMissingStatus(u *unstructured.Unstructured, resource string) 
 	if LacksStatus(u) {
 		s.Created = u.GetCreationTimestamp().Time
 	}
-	if s.Status == Current {
-		s.Message += ", but it has no status yet"
+	if s.Status != Current {
+		return
 	}
+	joint, missing := ", but ", "it has no status yet"
+	if s.Doubt != "" {
+		joint = "; "
+	}
+	if content, _ := u.Object["status"].(map[string]any); len(content) > 0 { // the defaults of its schema
+		missing = "no client has written its status"
+	}
+	s.Message += joint + missing
 }
 
 // awaitsStatus reports whether an object is a custom resource whose status no client has written, or not since its last

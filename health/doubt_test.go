@@ -15,14 +15,17 @@ func TestMissingStatus(t *testing.T) {
 		object    string
 		hasStatus bool // the kind
 		want      string
+		says      string // after the message of kstatus
 	}{
-		"none":                  {`{apiVersion: example.com/v1, kind: Widget, metadata: {name: w, namespace: default, creationTimestamp: "2026-01-01T00:00:00Z"}}`, true, "widgets.example.com"},
-		"empty":                 {`{apiVersion: example.com/v1, kind: Widget, metadata: {name: w, namespace: default}, status: {}}`, true, "widgets.example.com"},
-		"default of its schema": {`{apiVersion: example.com/v1, kind: Widget, metadata: {name: w, namespace: default, managedFields: [` + byUser + `]}, status: {phase: Waiting}}`, true, "widgets.example.com"},
-		"written":               {`{apiVersion: example.com/v1, kind: Widget, metadata: {name: w, namespace: default, managedFields: [` + byUser + `, ` + byOperator + `]}, status: {phase: Ready}}`, true, ""},
-		"unknown who has":       {`{apiVersion: example.com/v1, kind: Widget, metadata: {name: w, namespace: default}, status: {phase: Ready}}`, true, ""},
-		"its kind has none":     {`{apiVersion: example.com/v1, kind: Widget, metadata: {name: w, namespace: default}}`, false, ""},
-		"built-in":              {`{apiVersion: v1, kind: ConfigMap, metadata: {name: w, namespace: default}}`, true, ""},
+		"none":                  {`{apiVersion: example.com/v1, kind: Widget, metadata: {name: w, namespace: default, creationTimestamp: "2026-01-01T00:00:00Z"}}`, true, "widgets.example.com", ", but it has no status yet"},
+		"empty":                 {`{apiVersion: example.com/v1, kind: Widget, metadata: {name: w, namespace: default}, status: {}}`, true, "widgets.example.com", ", but it has no status yet"},
+		"default of its schema": {`{apiVersion: example.com/v1, kind: Widget, metadata: {name: w, namespace: default, managedFields: [` + byUser + `]}, status: {phase: Waiting}}`, true, "widgets.example.com", ", but no client has written its status"},
+		"condition that is a default": {`{apiVersion: example.com/v1, kind: Widget, metadata: {name: w, namespace: default, managedFields: [` + byUser + `]},
+			status: {conditions: [{type: Accepted, status: Unknown, reason: Pending, message: Waiting for controller}]}}`, true, "widgets.example.com", ", but its condition Accepted is Unknown: Pending: Waiting for controller; no client has written its status"},
+		"written":           {`{apiVersion: example.com/v1, kind: Widget, metadata: {name: w, namespace: default, managedFields: [` + byUser + `, ` + byOperator + `]}, status: {phase: Ready}}`, true, "", ""},
+		"unknown who has":   {`{apiVersion: example.com/v1, kind: Widget, metadata: {name: w, namespace: default}, status: {phase: Ready}}`, true, "", ""},
+		"its kind has none": {`{apiVersion: example.com/v1, kind: Widget, metadata: {name: w, namespace: default}}`, false, "", ""},
+		"built-in":          {`{apiVersion: v1, kind: ConfigMap, metadata: {name: w, namespace: default}}`, true, "", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := newCluster(t, test.object)
@@ -43,6 +46,9 @@ func TestMissingStatus(t *testing.T) {
 			var waited State
 			if err := c.Wait(ctx, []Ref{ref}, Options{Progress: func(s State) { waited = s }}); err != nil {
 				t.Error(err)
+			}
+			if want := "Resource is current" + test.says; test.want != "" && waited.Message != want {
+				t.Errorf("waited: %s; want %s", waited.Message, want)
 			}
 			if waited.Unreported != test.want || waited.Message != examined.Message {
 				t.Errorf("waited: %+v", waited)

@@ -13,13 +13,14 @@ import (
 )
 
 // Examine returns the state of an object, whose kind is as kubectl names it. The message of one
-// that is not healthy is the reason, as Why returns it.
+// that is not healthy is the reason, as Why returns it, but that of a Pod and a Job does not say which of its own programs
+// are not simulated.
 func (w *Waiter) Examine(ctx context.Context, kind, namespace, name string) (State, error) {
-	return w.examine(requestlog.Discard(ctx), kinds.NewMapper(w.kinds), kind, namespace, name)
+	return w.examine(requestlog.Discard(ctx), kinds.NewMapper(w.kinds), kind, namespace, name, true)
 }
 
 // examine is like Examine, for one of several objects, which share what is known of kinds.
-func (w *Waiter) examine(ctx context.Context, known kinds.Mapper, kind, namespace, name string) (State, error) {
+func (w *Waiter) examine(ctx context.Context, known kinds.Mapper, kind, namespace, name string, skipPrograms bool) (State, error) {
 	m, err := known.Find(ctx, kind)
 	if err != nil {
 		return State{}, fmt.Errorf("health: %s: %w", kind, err)
@@ -45,16 +46,16 @@ func (w *Waiter) examine(ctx context.Context, known kinds.Mapper, kind, namespac
 		s.addMissingStatus(u, resource)
 	}
 	if s.Status != Current {
-		found := w.explainState(ctx, &trackedObject{State: s, object: u}, false, nil)
+		lists := newListsOfOne()
+		lists.skipPrograms = skipPrograms && (s.Ref.GroupKind() == podKind || s.Ref.GroupKind() == jobKind)
+		found := w.explainState(ctx, &trackedObject{State: s, object: u}, false, lists)
 		s = found.State
 		s.Message = found.Reason
 		return s, nil
 	}
-	if s.Ref.GroupKind() == serviceKind {
-		search := &reasonSearch{ctx: ctx, kinds: w.kinds, objects: w.objects, lists: newListsOfOne()}
-		if s.Unserved, err = search.explainBackends(u); err != nil {
-			return State{}, fmt.Errorf("health: %s: %w", s.Ref, err)
-		}
+	search := &reasonSearch{ctx: ctx, kinds: w.kinds, objects: w.objects, lists: newListsOfOne()}
+	if err := s.addNeeds(search, u); err != nil {
+		return State{}, fmt.Errorf("health: %s: %w", s.Ref, err)
 	}
 	return s, nil
 }

@@ -28,9 +28,11 @@ var servedKinds = []struct {
 	namespaced         bool
 }{
 	{"v1", "namespaces", "Namespace", false},
+	{"v1", "nodes", "Node", false},
 	{"v1", "pods", "Pod", true},
 	{"v1", "services", "Service", true},
 	{"v1", "configmaps", "ConfigMap", true},
+	{"v1", "secrets", "Secret", true},
 	{"v1", "events", "Event", true},
 	{"v1", "persistentvolumeclaims", "PersistentVolumeClaim", true},
 	{"v1", "replicationcontrollers", "ReplicationController", true},
@@ -39,6 +41,12 @@ var servedKinds = []struct {
 	{"apps/v1", "statefulsets", "StatefulSet", true},
 	{"apps/v1", "daemonsets", "DaemonSet", true},
 	{"batch/v1", "jobs", "Job", true},
+	{"networking.k8s.io/v1", "ingresses", "Ingress", true},
+	{"policy/v1", "poddisruptionbudgets", "PodDisruptionBudget", true},
+	{"rbac.authorization.k8s.io/v1", "roles", "Role", true},
+	{"rbac.authorization.k8s.io/v1", "clusterroles", "ClusterRole", false},
+	{"rbac.authorization.k8s.io/v1", "rolebindings", "RoleBinding", true},
+	{"rbac.authorization.k8s.io/v1", "clusterrolebindings", "ClusterRoleBinding", false},
 	{"apiextensions.k8s.io/v1", "customresourcedefinitions", "CustomResourceDefinition", false},
 	{"apiregistration.k8s.io/v1", "apiservices", "APIService", false},
 }

@@ -53,12 +53,13 @@ func (s *reasonSearch) explainWorstPod(pods []unstructured.Unstructured) string 
 	if others := len(all) - 1; others > 0 {
 		text += fmt.Sprintf(" (and %s)", words.Count(others, "other Pod"))
 	}
-	return text
+	return s.addSimulation(text, all[0].pod, all[0].problem)
 }
 
 // explainPod explains why a Pod is not healthy.
 func (s *reasonSearch) explainPod(u *unstructured.Unstructured) string {
-	return s.withDetails(u, podProblem(u))
+	t := podProblem(u)
+	return s.addSimulation(s.withDetails(u, t), u, t)
 }
 
 // withDetails adds information from other objects to the problem of a Pod.

@@ -45,10 +45,15 @@ func (s *reasonSearch) list(r schema.GroupVersionResource, namespace string, o m
 type sharedLists struct {
 	single    bool // only one object is explained: events, of which there may be many, are not shared
 	skipOwned bool // what custom resources own is not explained
-	answers   map[listedResource]*listAnswer
-	custom    *customAnswer // nil until it is asked for
-	kinds     map[schema.GroupVersionKind]resource
-	applied   map[Ref]*unstructured.Unstructured // of inventories
+	skipPods  bool // a Service whose Pods are not healthy is not explained: they are judged themselves
+	// skipPrograms leaves out which programs of a Pod do not run: the caller says so.
+	skipPrograms bool
+	simulated    map[string]bool // whether nodes are simulated
+	skipping     map[string]bool // whether programs of namespaces do not run
+	answers      map[listedResource]*listAnswer
+	custom       *customAnswer // nil until it is asked for
+	kinds        map[schema.GroupVersionKind]resource
+	applied      map[Ref]*unstructured.Unstructured // of inventories
 	// podsOfClaims are the Pods that use claims, by namespace and the claim's name.
 	podsOfClaims map[string]map[string][]podOfClaim
 }
@@ -62,7 +67,7 @@ type customAnswer struct {
 func newSharedLists() *sharedLists {
 	return &sharedLists{
 		answers: map[listedResource]*listAnswer{}, kinds: map[schema.GroupVersionKind]resource{}, applied: map[Ref]*unstructured.Unstructured{},
-		podsOfClaims: map[string]map[string][]podOfClaim{},
+		podsOfClaims: map[string]map[string][]podOfClaim{}, simulated: map[string]bool{}, skipping: map[string]bool{},
 	}
 }
 

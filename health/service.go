@@ -1,52 +1,108 @@
 package health
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/ctrlplane/ctrlplane/internal/words"
 )
 
-// explainBackends says why a Service has no Pod that requests could go to; "" if it has one,
-// or does not select any. It fails if that is not known.
-func (s *reasonSearch) explainBackends(u *unstructured.Unstructured) (string, error) {
+// explainBackends says why a Service has no Pod that requests could go to, or none for one of its ports; "" if it has, or
+// does not select any.
+func (s *reasonSearch) explainBackends(u *unstructured.Unstructured) string {
 	var svc corev1.Service
 	if err := convertObject(u, &svc); err != nil {
-		return "", err
+		s.recordError(err)
+		return ""
 	}
 	if len(svc.Spec.Selector) == 0 || svc.Spec.Type == corev1.ServiceTypeExternalName {
-		return "", nil
+		return ""
 	}
+	const noEndpoint = "it has no ready endpoint: its selector %s matches "
 	selector := labels.SelectorFromSet(svc.Spec.Selector).String()
-	pods := s.list(coreResource("pods"), svc.Namespace, metav1.ListOptions{LabelSelector: selector})
+	selected := s.list(coreResource("pods"), svc.Namespace, metav1.ListOptions{LabelSelector: selector})
+	pods := s.listBackends(selected, &svc)
 	switch {
-	case slices.ContainsFunc(pods, func(p unstructured.Unstructured) bool { return s.isBackend(&p, &svc) }):
-		return "", nil
+	case len(pods) > 0:
+		return explainTargetPorts(&svc, pods)
 	case s.err != nil:
-		return "", s.err
-	case len(pods) == 0:
-		return fmt.Sprintf("its selector %s matches no Pod", selector), nil
+		return ""
+	case len(selected) == 0:
+		return fmt.Sprintf(noEndpoint+"no Pod", selector)
 	}
-	reason := fmt.Sprintf("its selector %s matches %s, none of which is ready", selector, words.Count(len(pods), "Pod"))
-	if worst := s.explainWorstPod(pods); worst != "" {
+	if s.lists.skipPods && slices.ContainsFunc(selected, func(p unstructured.Unstructured) bool { return StateOf(&p).Status != Current }) {
+		return ""
+	}
+	reason := fmt.Sprintf(noEndpoint+"%s, none of which is ready", selector, words.Count(len(selected), "Pod"))
+	if worst := s.explainWorstPod(selected); worst != "" {
 		reason += ": " + worst
 	}
-	return words.OneLine(reason) + s.errorSuffix(), nil
+	return reason
 }
 
-// isBackend reports whether requests to a Service may go to a Pod that it selects.
-func (s *reasonSearch) isBackend(u *unstructured.Unstructured, svc *corev1.Service) bool {
-	var pod corev1.Pod
-	if err := convertObject(u, &pod); err != nil {
-		s.recordError(fmt.Errorf("Pod %s: %w", u.GetName(), err))
-		return false
+// explainTargetPorts names the ports of a Service that lead to none of its Pods, as none has a port of that name; "" if
+// there are none. Containers need not declare the numbers of their ports.
+func explainTargetPorts(svc *corev1.Service, pods []*corev1.Pod) string {
+	var texts []string
+	for _, p := range svc.Spec.Ports {
+		protocol := cmp.Or(p.Protocol, corev1.ProtocolTCP)
+		if p.TargetPort.Type != intstr.String {
+			continue
+		}
+		var named []string
+		for _, pod := range pods {
+			named = append(named, namedPorts(pod, protocol)...)
+		}
+		if slices.Contains(named, p.TargetPort.StrVal) {
+			continue
+		}
+		slices.Sort(named)
+		have := "they name none"
+		if named = slices.Compact(named); len(named) > 0 {
+			have = "they have " + strings.Join(named, ", ")
+		}
+		texts = append(texts, fmt.Sprintf("it has no endpoint for port %d: its targetPort %s names no %s port of the Pods that it selects: %s", p.Port, p.TargetPort.StrVal, protocol, have))
 	}
-	return isEndpoint(&pod, svc.Spec.PublishNotReadyAddresses)
+	return joinTexts(texts...)
+}
+
+// namedPorts returns the names of the ports that a Service may name as its targetPort, as upstream's FindPort does.
+func namedPorts(pod *corev1.Pod, protocol corev1.Protocol) (names []string) {
+	containers := slices.Clone(pod.Spec.Containers)
+	for _, c := range pod.Spec.InitContainers {
+		if isSidecar(pod, c.Name) {
+			containers = append(containers, c)
+		}
+	}
+	for _, c := range containers {
+		for _, p := range c.Ports {
+			if p.Name != "" && cmp.Or(p.Protocol, corev1.ProtocolTCP) == protocol {
+				names = append(names, p.Name)
+			}
+		}
+	}
+	return names
+}
+
+// listBackends returns the Pods that requests to a Service may go to, of those that it selects.
+func (s *reasonSearch) listBackends(selected []unstructured.Unstructured, svc *corev1.Service) (pods []*corev1.Pod) {
+	for i := range selected {
+		pod := &corev1.Pod{}
+		if err := convertObject(&selected[i], pod); err != nil {
+			s.recordError(fmt.Errorf("Pod %s: %w", selected[i].GetName(), err))
+		} else if isEndpoint(pod, svc.Spec.PublishNotReadyAddresses) {
+			pods = append(pods, pod)
+		}
+	}
+	return pods
 }
 
 // isEndpoint reports whether a Pod is a ready endpoint of a Service, as upstream's endpointslice

@@ -50,8 +50,39 @@ func TestExamineService(t *testing.T) {
 			case tc.want != "":
 				want = "It has no ready endpoint: " + tc.want + "."
 			}
+			if isDoubtful := s.Doubt != "" && strings.HasSuffix(s.Message, ", but "+s.Doubt); isDoubtful != (status == Current && tc.want != "") {
+				t.Errorf("doubt %q, message %q", s.Doubt, s.Message)
+			}
 			if s.Status != status || s.Problem() != want {
 				t.Errorf("got %s: %s\nwant %s: %s", s.Status, s.Problem(), status, want)
+			}
+		})
+	}
+}
+
+// A targetPort that names no port of the Pods leads to none of them. A number need not be declared.
+func TestExamineServicePorts(t *testing.T) {
+	const ready = `status: {phase: Running, podIP: 10.1.0.1, conditions: [{type: Ready, status: "True"}]}`
+	pod := func(name, spec string) string {
+		return `{apiVersion: v1, kind: Pod, metadata: {name: ` + name + `, namespace: shop, labels: {app: web}}, spec: {` + spec + `}, ` + ready + `}`
+	}
+	const http, dns = `containers: [{name: c, ports: [{name: http, containerPort: 80}]}]`, `containers: [{name: c, ports: [{name: dns, containerPort: 53, protocol: UDP}]}]`
+	for name, tc := range map[string]struct{ ports, spec, want string }{
+		"typo":                {`[{port: 80, targetPort: htpp}]`, http, "It has no endpoint for port 80: its targetPort htpp names no TCP port of the Pods that it selects: they have http."},
+		"no names":            {`[{port: 80, targetPort: http}]`, `containers: [{name: c}]`, "It has no endpoint for port 80: its targetPort http names no TCP port of the Pods that it selects: they name none."},
+		"another protocol":    {`[{port: 53, targetPort: dns}]`, dns, "It has no endpoint for port 53: its targetPort dns names no TCP port of the Pods that it selects: they name none."},
+		"the protocol":        {`[{port: 53, targetPort: dns, protocol: UDP}]`, dns, ""},
+		"the name":            {`[{port: 80, targetPort: http}]`, http, ""},
+		"a number":            {`[{port: 80, targetPort: 8080}]`, http, ""},
+		"no targetPort":       {`[{port: 81}]`, http, ""},
+		"a sidecar's":         {`[{port: 80, targetPort: http}]`, `containers: [{name: c}], initContainers: [{name: s, restartPolicy: Always, ports: [{name: http, containerPort: 80}]}]`, ""},
+		"an init container's": {`[{port: 80, targetPort: http}]`, `containers: [{name: c}], initContainers: [{name: s, ports: [{name: http, containerPort: 80}]}]`, "It has no endpoint for port 80: its targetPort http names no TCP port of the Pods that it selects: they name none."},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := newCluster(t, pod("a", tc.spec), pod("b", tc.spec), strings.Replace(service, "%SPEC%", ", ports: "+tc.ports, 1))
+			s, err := c.Examine(t.Context(), "services", "shop", "web")
+			if err != nil || s.Status != Current || s.Problem() != tc.want {
+				t.Errorf("got %s: %s, %v\nwant %s", s.Status, s.Problem(), err, tc.want)
 			}
 		})
 	}

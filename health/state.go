@@ -39,17 +39,15 @@ type State struct {
 	// Final is set if the object cannot become healthy without a change, and for a Deployment whose rollout has
 	// exceeded its deadline, as for "kubectl rollout status": that may still recover.
 	Final bool
-	// Doubt says what makes it doubtful that a custom resource is healthy whose Status is Current: "its condition
-	// Reconciled is False: …". kstatus does not know that condition.
+	// Doubt says what makes it doubtful that an object is healthy whose Status is Current: that of a custom resource "its
+	// condition Reconciled is False: …", which kstatus does not know. That of kinds of Kubernetes, such as a Service without a
+	// ready endpoint, for which Wait does not wait, is set by Examine and for Options.Doubtful only.
 	Doubt string
 	// Unreported is set for a custom resource whose status no client has written, or not since its last change, though its
 	// kind has one: that kind, as RESOURCE.GROUP. Only Wait and Examine set it.
 	Unreported string
 	// Created is when an object whose status no client has written was created; zero for others.
 	Created time.Time
-	// Unserved says why a Service has no ready endpoint, for which Wait does not wait. Only
-	// Examine sets it.
-	Unserved string
 	// Suspended is the field that suspends the object, such as spec.suspend; empty if none does. Only Examine sets it.
 	Suspended string
 	// Node is the node of the Pod that the reason names, or the object itself if it is a Node; empty if neither. It is set with
@@ -76,8 +74,6 @@ func (s State) Problem() string {
 		return strings.TrimSuffix(strings.TrimRight(strings.Join(parts, ": "), ": "), ".") + "."
 	}
 	switch {
-	case s.Unserved != "":
-		return sentence("It has no ready endpoint", s.Unserved)
 	case s.Doubt != "":
 		return sentence("I" + s.Doubt[1:])
 	case s.Status == Current, s.Status == NotFound:

@@ -64,7 +64,7 @@ func (w *Waiter) FindStuck(ctx context.Context, others []observe.Object) (found 
 	}
 	known := kinds.NewMapper(w.kinds)
 	for _, o := range others {
-		s, err := w.examine(ctx, known, o.Kind, o.Namespace, o.Name)
+		s, err := w.examine(ctx, known, o.Kind, o.Namespace, o.Name, false)
 		if err != nil {
 			return found, err
 		}

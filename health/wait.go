@@ -35,6 +35,9 @@ type Options struct {
 	Progress func(State)
 	// Records, if not nil, are those of the control plane. They know which Jobs do not exist because their time to live has ended.
 	Records observe.Source
+	// Doubtful, if not nil, is called before Wait returns without an error, for each object of a kind of Kubernetes that is
+	// healthy and whose Doubt says that it lacks what it needs to have an effect. Gone turns it off.
+	Doubtful func(State)
 }
 
 // New returns a waiter that uses cfg without its rate limit.
@@ -87,6 +90,9 @@ func (w *Waiter) Wait(ctx context.Context, refs []Ref, o Options) error {
 		case giveUp == nil:
 			giveUp = time.After(reasonTimeout)
 		}
+	}
+	if o.Doubtful != nil && !o.Gone {
+		w.reportDoubts(ctx, b)
 	}
 	return nil
 }

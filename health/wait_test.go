@@ -223,6 +223,30 @@ func TestWaitsForNewKind(t *testing.T) {
 	})
 }
 
+// The versions of the groups of Kubernetes are known: one that is not served will not be.
+func TestRefusesUnservedVersion(t *testing.T) {
+	for want, gvk := range map[string]schema.GroupVersionKind{
+		"kind PodDisruptionBudget is not served in policy/v1beta1 but in policy/v1: correct its apiVersion":                                 {Group: "policy", Version: "v1beta1", Kind: "PodDisruptionBudget"},
+		"kind Ingress is not served in extensions/v1beta1 but in networking.k8s.io/v1: correct its apiVersion":                              {Group: "extensions", Version: "v1beta1", Kind: "Ingress"},
+		"the control plane does not serve kind PodSecurityPolicy in policy/v1beta1, a group of Kubernetes: correct its kind and apiVersion": {Group: "policy", Version: "v1beta1", Kind: "PodSecurityPolicy"},
+		"the control plane does not serve kind Widget in v1, a group of Kubernetes: correct its kind and apiVersion":                        {Version: "v1", Kind: "Widget"},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			c := newCluster(t, runningPod)
+			w, done := c.start(t, Options{}, podP, Ref{gvk, "shop", "p"})
+			<-done
+			bad, ok := errors.AsType[*NotHealthyError](w.err)
+			if !ok || len(bad.Objects) != 1 || bad.Objects[0].Reason != want || w.took != 0 {
+				t.Errorf("got %+v after %v, want %s", w.err, w.took, want)
+			}
+			w, done = c.start(t, Options{Gone: true}, Ref{gvk, "shop", "p"})
+			if <-done; w.err != nil {
+				t.Errorf("waiting until it is gone: %v", w.err)
+			}
+		})
+	}
+}
+
 func TestRefusesKindWithoutWatch(t *testing.T) {
 	for _, gone := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {

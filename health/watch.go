@@ -55,7 +55,8 @@ func (f *objectWatcher) stateForError(err error) (State, bool) {
 	case err == nil || apierrors.IsResourceExpired(err) || apierrors.IsGone(err):
 		return State{}, false
 	case errors.Is(err, errNotServed):
-		return State{Status: NotFound, Message: plainError(err)}, true
+		// Which versions of its groups Kubernetes serves does not change while it runs.
+		return State{Status: NotFound, Message: plainError(err), Final: !isCustomKind(f.gvk.GroupKind())}, true
 	case errors.Is(err, errNotWatchable):
 		return State{Status: Unknown, Message: plainError(err), Final: true}, true
 	}

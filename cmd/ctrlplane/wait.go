@@ -43,7 +43,9 @@ ttlSecondsAfterFinished has deleted counts as it ended, if the wait has seen it 
 or the control plane has deleted it some minutes ago. A custom resource without a
 status counts as healthy; progress then says that it has none, and which of the usual
 conditions, such as Available or Synced, is False. Of an object without a current
-status it also says if no client other than kubectl watches its kind.
+status it also says if no client other than kubectl watches its kind. Once all objects
+are healthy, it names Services without a ready endpoint, and others that lack what
+they need, such as an Ingress without its backend; they are not waited for.
 
 Progress is written to stderr. If the objects are not healthy in time, the exit code
 is 1. So it is at once, as with "kubectl rollout status", if a Job or a Pod has
@@ -159,8 +161,9 @@ func (w *waitCommand) waitObjects(ctx context.Context, out io.Writer, args []str
 					message += ", and " + note
 				}
 			}
-			fmt.Fprintf(out, "%s  %s  %s\n", words.OneLine(s.Ref.String()), s.Status, words.OneLine(message))
+			printState(out, s, message)
 		})
+		o.Doubtful = func(s health.State) { printState(out, s, s.Message) }
 	}
 	err = waiter.Wait(bounded, append(refs, named...), o)
 	if bad, ok := errors.AsType[*health.NotHealthyError](err); ok {
@@ -173,6 +176,10 @@ func (w *waitCommand) waitObjects(ctx context.Context, out io.Writer, args []str
 		w.printControllers(ctx, out, bad.Objects)
 	}
 	return err
+}
+
+func printState(out io.Writer, s health.State, message string) {
+	fmt.Fprintf(out, "%s  %s  %s\n", words.OneLine(s.Ref.String()), s.Status, words.OneLine(message))
 }
 
 // takeSnapshot takes a snapshot of the control plane while objects are waited for, which does not wait long for it.

@@ -2,6 +2,7 @@ package command_test
 
 import (
 	"bufio"
+	"context"
 	"io"
 	"os"
 	"path/filepath"
@@ -23,11 +24,23 @@ import (
 func TestEndsSoonWhenItCannotWrite(t *testing.T) {
 	t.Parallel()
 	p := program.Up(t, filepath.Join(t.TempDir(), "data"), minimal()...)
+	configMaps := p.Client(t).CoreV1().ConfigMaps("default")
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	writing := make(chan struct{})
+	go func() { // so that there is something to commit when the limit is set: later writes are refused before that
+		for n := 0; ctx.Err() == nil; n++ {
+			// It fails once the limit is set.
+			_, _ = configMaps.Create(ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{GenerateName: "a-"}}, metav1.CreateOptions{})
+			if n == 0 {
+				close(writing)
+			}
+		}
+	}()
+	<-writing
 	if err := unix.Prlimit(p.Cmd.Process.Pid, unix.RLIMIT_FSIZE, &unix.Rlimit{Cur: 1000, Max: 1000}, nil); err != nil {
 		t.Fatal(err)
 	}
-	// A write, in case that nothing writes by itself. It may fail.
-	_, _ = p.Client(t).CoreV1().ConfigMaps("default").Create(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "a"}}, metav1.CreateOptions{})
 	select {
 	case <-p.Done:
 	case <-time.After(program.Timeout): // what waits for the store waits for ever

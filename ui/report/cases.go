@@ -49,8 +49,8 @@ var creators = []string{useragent.APIServer, useragent.Kubelet, useragent.CSIPro
 // objectCases returns a test case for each object of the manifests and for each other object of
 // users that no other object controls, and the UIDs of these objects. gone makes that of an object
 // that no longer exists, reasons maps UIDs of unhealthy objects to the reason, logs those of
-// containers to what they have printed.
-func objectCases(objects []unstructured.Unstructured, applied []manifests.Object, gone func(health.Ref) testCase, reasons map[types.UID]string, logs map[types.UID][]containerLog) (all []testCase, done map[types.UID]bool) {
+// containers to what they have printed, and doubt returns that of a healthy one.
+func objectCases(objects []unstructured.Unstructured, applied []manifests.Object, gone func(health.Ref) testCase, reasons map[types.UID]string, logs map[types.UID][]containerLog, doubt func(*unstructured.Unstructured) string) (all []testCase, done map[types.UID]bool) {
 	done = map[types.UID]bool{}
 	add := func(suite string, u *unstructured.Unstructured) {
 		reason, bad := reasons[u.GetUID()]
@@ -59,7 +59,7 @@ func objectCases(objects []unstructured.Unstructured, applied []manifests.Object
 			c.failure = string(health.StateOf(u).Status) + ": " + reason
 			c.logs = logs[u.GetUID()]
 		} else {
-			c.doubt = health.StateOf(u).Doubt
+			c.doubt = doubt(u)
 		}
 		if health.LacksStatus(u) {
 			c.statusless = u.GroupVersionKind()

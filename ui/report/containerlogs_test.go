@@ -59,7 +59,7 @@ func TestLogsOfUnhealthyObjects(t *testing.T) {
 	logs := s.readLogs(t.Context(), func(context.Context, logRequest) (string, error) {
 		return "left out\n" + strings.Repeat("more\n", maxLogLines-2) + "::error::cannot \x1b[31mreach db\n" + strings.Repeat("x", 2*maxLogLine) + "\n", nil
 	})
-	s.cases, _ = objectCases(s.objects, []manifests.Object{}, nil, reasons, logs)
+	s.cases, _ = objectCases(s.objects, []manifests.Object{}, nil, reasons, logs, ownDoubt)
 	bad, of := s.NotHealthy()
 	if len(bad) != 1 || of != 2 {
 		t.Fatalf("%v of %d", bad, of)

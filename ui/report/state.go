@@ -111,7 +111,7 @@ func (s *State) read(ctx context.Context, cfg *rest.Config, applied []manifests.
 		gone = v.testCase
 	}
 	var judged map[types.UID]bool
-	s.cases, judged = objectCases(s.objects, applied, gone, reasons, logs)
+	s.cases, judged = objectCases(s.objects, applied, gone, reasons, logs, waiter.DoubtOf(ctx))
 	for i := range s.unhealthy {
 		s.unhealthy[i].Judged = judged[s.unhealthy[i].uid]
 	}
@@ -135,15 +135,20 @@ func (s *State) readStatuses(ctx context.Context, waiter *health.Waiter) error {
 }
 
 // Doubts says what makes it doubtful that objects are healthy which count as healthy: conditions that kstatus does not
-// know, and that no client has written their status, if none has watched their kind: this may be why others are not
-// healthy. One line for each object or kind.
+// know, what they need and do not have, and that no client has written their status, if none has watched their kind: this
+// may be why others are not healthy. One line for each object or kind.
 func (s *State) Doubts(now observe.Snapshot) (lines []string) {
 	unwatched, failed := map[string][]string{}, map[string][]string{} // names, by kind
 	for _, c := range s.cases {
+		resource := s.statuses[c.statusless]
 		if c.doubt != "" {
 			lines = append(lines, fmt.Sprintf("%s counts as healthy, but %s", c.name, c.doubt))
+			if note := ui.NeverWatchedNote(now, resource); resource != "" && note != "" { // its conditions are defaults of its schema
+				lines[len(lines)-1] += "; no client has written its status, and " + note
+			}
+			continue
 		}
-		if resource := s.statuses[c.statusless]; resource != "" && c.failure != "" {
+		if resource != "" && c.failure != "" {
 			failed[resource] = append(failed[resource], c.name)
 		} else if resource != "" {
 			unwatched[resource] = append(unwatched[resource], c.name)

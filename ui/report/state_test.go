@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -90,7 +91,7 @@ func TestObjectCases(t *testing.T) {
 		{suite: "manifests", name: "ClusterRole reader"},
 		{suite: "namespace shop", name: "ConfigMap shop/settings"},
 	}
-	got, judged := objectCases(s.objects, applied, (&vanished{}).testCase, reasons, nil)
+	got, judged := objectCases(s.objects, applied, (&vanished{}).testCase, reasons, nil, ownDoubt)
 	if len(judged) != len(want)-1 || judged["uid-of-web-1"] {
 		t.Errorf("judged: %v", judged)
 	}
@@ -127,7 +128,7 @@ func TestObjectCasesOfTheCluster(t *testing.T) {
 		managed("Site", "part", controlled, "operator"),
 		reader)}
 	reasons := s.findUnhealthy(func(*unstructured.Unstructured) string { return "why" })
-	cases, judged := objectCases(s.objects, nil, nil, reasons, nil)
+	cases, judged := objectCases(s.objects, nil, nil, reasons, nil, ownDoubt)
 	var got []string
 	for _, c := range cases {
 		got = append(got, c.suite+": "+c.name+" "+c.failure)
@@ -267,9 +268,11 @@ func TestDoubtsNameObjectsWithoutAStatus(t *testing.T) {
 		cases: []testCase{
 			{name: "Rollout shop/a", statusless: rollout, failure: "InProgress: it has no status.phase yet"}, {name: "Rollout shop/b", statusless: rollout, failure: "InProgress: it has no status.phase yet"},
 			{name: "Site shop/a", statusless: site}, {name: "Site shop/b", statusless: site, failure: "InProgress: not observed"}, {name: "Site shop/c", failure: "Failed: no paint"},
+			{name: "Site shop/d", statusless: site, doubt: "its condition Synced is Unknown"},
 		},
 	}
 	want := []string{
+		"Site shop/d counts as healthy, but its condition Synced is Unknown; no client has written its status, and no client has watched sites.example.com",
 		"Rollout shop/a and 1 more have no status yet, and no client has watched rollouts.argoproj.io",
 		"Site shop/b has no status yet, and no client has watched sites.example.com",
 		"Site shop/a counts as healthy, but it has no status yet, and no client has watched sites.example.com",
@@ -277,7 +280,10 @@ func TestDoubtsNameObjectsWithoutAStatus(t *testing.T) {
 	if diff := cmp.Diff(want, s.Doubts(observe.Snapshot{})); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	if got := s.Doubts(observe.Snapshot{Clients: []observe.Client{{Name: "operator (admin)", Watched: []string{"sites.example.com", "rollouts.argoproj.io"}}}}); len(got) > 0 {
+	if got := s.Doubts(observe.Snapshot{Clients: []observe.Client{{Name: "operator (admin)", Watched: []string{"sites.example.com", "rollouts.argoproj.io"}}}}); !slices.Equal(got, []string{"Site shop/d counts as healthy, but its condition Synced is Unknown"}) {
 		t.Errorf("an operator has ended: %q", got)
 	}
 }
+
+// ownDoubt is the doubt about an object that needs no other one.
+func ownDoubt(u *unstructured.Unstructured) string { return health.StateOf(u).Doubt }

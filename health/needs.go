@@ -1,0 +1,180 @@
+package health
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/ctrlplane/ctrlplane/internal/requestlog"
+	"github.com/ctrlplane/ctrlplane/internal/words"
+)
+
+// needs are the rules for kinds of Kubernetes whose objects are healthy to kstatus without what they need to have an effect:
+// each says what an object lacks, "" if nothing is known.
+var needs = map[string]func(*reasonSearch, *unstructured.Unstructured) string{
+	"Service":                                      (*reasonSearch).explainBackends,
+	"Ingress.networking.k8s.io":                    (*reasonSearch).explainIngress,
+	"RoleBinding.rbac.authorization.k8s.io":        (*reasonSearch).explainRoleRef,
+	"ClusterRoleBinding.rbac.authorization.k8s.io": (*reasonSearch).explainRoleRef,
+	"StatefulSet.apps":                             (*reasonSearch).explainServiceName,
+	"PodDisruptionBudget.policy":                   (*reasonSearch).explainDisruptionBudget,
+}
+
+// explainNeeds says what an object that is healthy to kstatus needs and does not have. It fails if that is not known.
+func (s *reasonSearch) explainNeeds(u *unstructured.Unstructured) (string, error) {
+	rule := needs[u.GroupVersionKind().GroupKind().String()]
+	if rule == nil {
+		return "", nil
+	}
+	text := rule(s, u)
+	if text == "" {
+		return "", s.err
+	}
+	return words.OneLine(text) + s.errorSuffix(), nil
+}
+
+// DoubtOf returns a function that returns [State.Doubt] of an object that is healthy to Wait. It says nothing of a
+// Service whose Pods are not healthy, which the caller judges as well, and of what cannot be read. It is not safe for concurrent use.
+func (w *Waiter) DoubtOf(ctx context.Context) func(*unstructured.Unstructured) string {
+	ctx, lists := requestlog.Discard(ctx), newSharedLists()
+	lists.skipPods = true
+	return func(u *unstructured.Unstructured) string {
+		s := StateOf(u)
+		_ = s.addNeeds(&reasonSearch{ctx: ctx, kinds: w.kinds, objects: w.objects, lists: lists}, u) // the object is healthy all the same
+		return s.Doubt
+	}
+}
+
+// reportDoubts passes on the states of those of the objects that Wait waited for which lack what they need. The others may
+// have come into being after the objects.
+func (w *Waiter) reportDoubts(ctx context.Context, b *tracker) {
+	ctx, cancel := context.WithTimeout(ctx, reasonTimeout)
+	defer cancel()
+	lists := newSharedLists()
+	for i := range b.objects {
+		e := &b.objects[i]
+		doubtful := e.State
+		_ = doubtful.addNeeds(&reasonSearch{ctx: ctx, kinds: w.kinds, objects: w.objects, lists: lists}, e.object) // as DoubtOf
+		if doubtful.Doubt != e.Doubt {
+			b.Doubtful(doubtful)
+		}
+	}
+}
+
+// addNeeds notes what an object lacks that is healthy to kstatus.
+func (s *State) addNeeds(search *reasonSearch, u *unstructured.Unstructured) error {
+	if s.Status != Current || s.Doubt != "" {
+		return nil
+	}
+	var err error
+	if s.Doubt, err = search.explainNeeds(u); s.Doubt != "" {
+		s.Message = strings.TrimSuffix(s.Message, ".") + ", but " + s.Doubt
+	}
+	return err
+}
+
+// missing reports whether an object does not exist.
+func (s *reasonSearch) missing(r schema.GroupVersionResource, namespace, name string) bool {
+	return s.get(r, namespace, name) == nil && s.err == nil
+}
+
+// explainIngress names the Services, their ports and the Secrets that an Ingress refers to and that do not exist.
+func (s *reasonSearch) explainIngress(u *unstructured.Unstructured) string {
+	var ingress networkingv1.Ingress
+	if err := convertObject(u, &ingress); err != nil {
+		s.recordError(err)
+		return ""
+	}
+	var backends []networkingv1.IngressBackend
+	if ingress.Spec.DefaultBackend != nil {
+		backends = append(backends, *ingress.Spec.DefaultBackend)
+	}
+	for _, rule := range ingress.Spec.Rules {
+		if rule.HTTP == nil {
+			continue
+		}
+		for _, path := range rule.HTTP.Paths {
+			backends = append(backends, path.Backend)
+		}
+	}
+	var texts []string
+	for _, b := range backends {
+		if b.Service != nil {
+			texts = append(texts, s.explainIngressBackend(u.GetNamespace(), b.Service))
+		}
+	}
+	for _, tls := range ingress.Spec.TLS {
+		if tls.SecretName != "" && s.missing(coreResource("secrets"), u.GetNamespace(), tls.SecretName) {
+			texts = append(texts, fmt.Sprintf("its TLS Secret %s does not exist", tls.SecretName))
+		}
+	}
+	slices.Sort(texts) // those of several paths may be the same
+	return joinTexts(slices.Compact(texts)...)
+}
+
+// explainIngressBackend says that a Service or its port does not exist; "" if it does.
+func (s *reasonSearch) explainIngressBackend(namespace string, b *networkingv1.IngressServiceBackend) string {
+	u := s.get(coreResource("services"), namespace, b.Name)
+	var svc corev1.Service
+	switch {
+	case u == nil && s.err == nil:
+		return fmt.Sprintf("its backend Service %s does not exist", b.Name)
+	case u == nil || convertObject(u, &svc) != nil || svc.Spec.Type == corev1.ServiceTypeExternalName:
+		return ""
+	}
+	var has []string
+	for _, p := range svc.Spec.Ports {
+		if p.Name == b.Port.Name && p.Name != "" || p.Port == b.Port.Number {
+			return ""
+		}
+		has = append(has, strings.TrimPrefix(fmt.Sprintf("%s %d", p.Name, p.Port), " "))
+	}
+	port := b.Port.Name
+	if port == "" {
+		port = fmt.Sprint(b.Port.Number)
+	}
+	return fmt.Sprintf("its backend Service %s has no port %s: it has %s", b.Name, port, cmp.Or(strings.Join(has, ", "), "none"))
+}
+
+// explainRoleRef names the role of a binding that does not exist.
+func (s *reasonSearch) explainRoleRef(u *unstructured.Unstructured) string {
+	var binding rbacv1.RoleBinding // a ClusterRoleBinding has the same fields
+	if err := convertObject(u, &binding); err != nil {
+		s.recordError(err)
+		return ""
+	}
+	resource, namespace := rbacv1.SchemeGroupVersion.WithResource("roles"), u.GetNamespace()
+	if binding.RoleRef.Kind == "ClusterRole" {
+		resource, namespace = rbacv1.SchemeGroupVersion.WithResource("clusterroles"), ""
+	}
+	if !s.missing(resource, namespace, binding.RoleRef.Name) {
+		return ""
+	}
+	return fmt.Sprintf("its %s %s does not exist: it grants nothing", binding.RoleRef.Kind, binding.RoleRef.Name)
+}
+
+// explainServiceName says that the Service of a StatefulSet does not exist.
+func (s *reasonSearch) explainServiceName(u *unstructured.Unstructured) string {
+	name, _, _ := unstructured.NestedString(u.Object, "spec", "serviceName")
+	if name == "" || !s.missing(coreResource("services"), u.GetNamespace(), name) {
+		return ""
+	}
+	return fmt.Sprintf("its Service %s (spec.serviceName) does not exist: its Pods have no DNS names", name)
+}
+
+// explainDisruptionBudget says that a PodDisruptionBudget protects no Pod, as its controller has counted them.
+func (s *reasonSearch) explainDisruptionBudget(u *unstructured.Unstructured) string {
+	expected, counted, _ := unstructured.NestedInt64(u.Object, "status", "expectedPods")
+	if !counted || expected > 0 || isUnobserved(u) {
+		return ""
+	}
+	return "its selector matches no Pod"
+}

@@ -1,0 +1,104 @@
+package health
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	clienttesting "k8s.io/client-go/testing"
+)
+
+// Objects that are healthy to kstatus may need others that do not exist.
+func TestExamineNeeds(t *testing.T) {
+	ingress := func(spec string) string {
+		return `{apiVersion: networking.k8s.io/v1, kind: Ingress, metadata: {name: x, namespace: shop}, spec: {` + spec + `}}`
+	}
+	to := func(service, port string) string {
+		return `rules: [{http: {paths: [{path: /, backend: {service: {name: ` + service + `, port: {` + port + `}}}}, {path: /a, backend: {service: {name: ` + service + `, port: {` + port + `}}}}]}}]`
+	}
+	binding := func(kind, role, namespace string) string {
+		return `{apiVersion: rbac.authorization.k8s.io/v1, kind: ` + kind + `, metadata: {name: x` + namespace + `}, roleRef: {kind: ` + role + `, name: r}}`
+	}
+	set := func(service string) string {
+		return `{apiVersion: apps/v1, kind: StatefulSet, metadata: {name: x, namespace: shop, generation: 1}, spec: {replicas: 0` + service + `}, status: {observedGeneration: 1}}`
+	}
+	budget := func(status string) string {
+		return `{apiVersion: policy/v1, kind: PodDisruptionBudget, metadata: {name: x, namespace: shop, generation: 1}, status: {observedGeneration: 1` + status + `}}`
+	}
+	const web = `{apiVersion: v1, kind: Service, metadata: {name: web, namespace: shop}, spec: {ports: [{name: http, port: 80}, {port: 81}]}}`
+	const role = `{apiVersion: rbac.authorization.k8s.io/v1, kind: Role, metadata: {name: r, namespace: shop}}`
+	const clusterRole = `{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRole, metadata: {name: r}}`
+	for name, tc := range map[string]struct{ object, other, want string }{
+		"backend":                    {ingress(to("web", "name: http")), web, ""},
+		"backend with a number":      {ingress(to("web", "number: 81")), web, ""},
+		"without backend":            {ingress(to("nosvc", "number: 80")), web, "Its backend Service nosvc does not exist."},
+		"without default backend":    {ingress("defaultBackend: {service: {name: nosvc, port: {number: 80}}}"), web, "Its backend Service nosvc does not exist."},
+		"without port":               {ingress(to("web", "name: htpp")), web, "Its backend Service web has no port htpp: it has http 80, 81."},
+		"without port number":        {ingress(to("web", "number: 8080")), web, "Its backend Service web has no port 8080: it has http 80, 81."},
+		"backend elsewhere":          {ingress(to("web", "number: 8080")), strings.Replace(web, "spec: {", "spec: {type: ExternalName, ", 1), ""},
+		"without TLS Secret":         {ingress("tls: [{secretName: notls}]"), web, "Its TLS Secret notls does not exist."},
+		"TLS Secret":                 {ingress("tls: [{secretName: tls}, {}]"), `{apiVersion: v1, kind: Secret, metadata: {name: tls, namespace: shop}}`, ""},
+		"backend and TLS Secret":     {ingress(to("nosvc", "number: 80") + ", tls: [{secretName: notls}]"), web, "Its TLS Secret notls does not exist; its backend Service nosvc does not exist."},
+		"Role":                       {binding("RoleBinding", "Role", ", namespace: shop"), role, ""},
+		"without Role":               {binding("RoleBinding", "Role", ", namespace: shop"), clusterRole, "Its Role r does not exist: it grants nothing."},
+		"ClusterRole in a namespace": {binding("RoleBinding", "ClusterRole", ", namespace: shop"), clusterRole, ""},
+		"ClusterRole":                {binding("ClusterRoleBinding", "ClusterRole", ""), clusterRole, ""},
+		"without ClusterRole":        {binding("ClusterRoleBinding", "ClusterRole", ""), role, "Its ClusterRole r does not exist: it grants nothing."},
+		"Service of a StatefulSet":   {set(", serviceName: web"), web, ""},
+		"StatefulSet without one":    {set(""), web, ""},
+		"without Service":            {set(", serviceName: nosvc"), web, "Its Service nosvc (spec.serviceName) does not exist: its Pods have no DNS names."},
+		"budget":                     {budget(", expectedPods: 1"), web, ""},
+		"budget without Pods":        {budget(", expectedPods: 0"), web, "Its selector matches no Pod."},
+		"budget that was changed":    {strings.Replace(budget(", expectedPods: 0"), "observedGeneration: 1", "observedGeneration: 0", 1), web, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := newCluster(t, tc.object, tc.other)
+			r := RefOf(parseObject(t, tc.object))
+			s, err := c.Examine(t.Context(), r.Kind, r.Namespace, r.Name)
+			if got := s.Problem(); err != nil || tc.want != "" && got != tc.want || tc.want == "" && s.Doubt != "" {
+				t.Errorf("got %s: %s, %v\nwant %s", s.Status, got, err, tc.want)
+			}
+		})
+	}
+}
+
+// What cannot be read is not said to be missing.
+func TestExamineUnreadableNeeds(t *testing.T) {
+	c := newCluster(t, `{apiVersion: apps/v1, kind: StatefulSet, metadata: {name: x, namespace: shop, generation: 1}, spec: {replicas: 0, serviceName: web}, status: {observedGeneration: 1}}`)
+	c.objects.PrependReactor("get", "services", func(clienttesting.Action) (bool, runtime.Object, error) {
+		return true, nil, errors.New("services is forbidden")
+	})
+	if s, err := c.Examine(t.Context(), "statefulsets", "shop", "x"); err == nil || !strings.Contains(err.Error(), "services is forbidden") {
+		t.Errorf("got %+v, %v", s, err)
+	}
+}
+
+// Wait passes on what makes objects doubtful once all are healthy: it does not wait for what they need.
+func TestWaitNamesDoubts(t *testing.T) {
+	const ready = `{phase: Running, podIP: 10.1.0.1, conditions: [{type: Ready, status: "True"}]}`
+	svc := strings.Replace(service, "%SPEC%", "", 1)
+	for name, tc := range map[string]struct {
+		pod, want string
+		judged    bool // the Pod is not healthy itself
+	}{
+		"a Pod":              {webPod("a", "web", ready), "", false},
+		"no Pod":             {webPod("a", "wbe", ready), "Service is ready, but it has no ready endpoint: its selector app=web matches no Pod", false},
+		"an unhealthy Pod":   {webPod("a", "web", "{phase: Pending}"), "Service is ready, but it has no ready endpoint: its selector app=web matches 1 Pod, none of which is ready: Pod a: the kubelet of node node-1 has not started it", true},
+		"one that has ended": {webPod("a", "web", "{phase: Succeeded}"), "Service is ready, but it has no ready endpoint: its selector app=web matches 1 Pod, none of which is ready", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := newCluster(t, svc, tc.pod, widget)
+			c.serve("example.com/v1", "widgets", "Widget", true)
+			u := parseObject(t, svc)
+			var said []string
+			refs := []Ref{RefOf(u), RefOf(parseObject(t, widget))}
+			if err := c.Wait(t.Context(), refs, Options{Doubtful: func(s State) { said = append(said, s.Message) }}); err != nil || strings.Join(said, "; ") != tc.want {
+				t.Errorf("got %q, %v; want %q", said, err, tc.want)
+			}
+			if got := c.DoubtOf(t.Context())(u); got != "" && (tc.judged || got != strings.TrimPrefix(tc.want, "Service is ready, but ")) || got == "" && tc.want != "" && !tc.judged {
+				t.Errorf("got the doubt %q", got)
+			}
+		})
+	}
+}

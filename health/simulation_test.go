@@ -1,0 +1,82 @@
+package health
+
+import (
+	"strings"
+	"testing"
+)
+
+// What the simulation may have to do with a problem of a Pod is said with the reason, of the Pod and of its owners.
+func TestReasonNamesSimulation(t *testing.T) {
+	const node = `{apiVersion: v1, kind: Node, metadata: {name: node-1, annotations: {kwok.x-k8s.io/node: fake}}}`
+	const realNode = `{apiVersion: v1, kind: Node, metadata: {name: node-1}}`
+	const waits = `state: {waiting: {reason: CreateContainerConfigError, message: "secret \"redis\" not found"}}`
+	const set = `{apiVersion: apps/v1, kind: ReplicaSet, metadata: {namespace: shop, name: web-2}}`
+	const reason = `Pod p: container app is waiting: CreateContainerConfigError: secret "redis" not found`
+	const create = `; programs of images do not run here: if one of them makes it, create it: kubectl create secret generic redis -n shop --from-literal=KEY=VALUE`
+	pod := func(name, spec, status string) string {
+		return `{apiVersion: v1, kind: Pod, metadata: {namespace: shop, name: ` + name + `, ` + ownedBySet + `}, spec: {nodeName: node-1, ` + spec + `}, status: ` + status + `}`
+	}
+	event := func(of, reason, kind, message string) string {
+		return `{apiVersion: v1, kind: Event, metadata: {namespace: shop, name: ` + of + reason + `}, involvedObject: {kind: ` + kind + `, uid: uid-of-` + of + `}, type: Normal, reason: ` + reason + `, message: "` + message + `"}`
+	}
+	waiting := pod("p", `containers: [{name: app, command: [server]}]`, `{phase: Pending, containerStatuses: [{name: app, `+waits+`}]}`)
+	needs := func(container, outcome string) string {
+		return "container " + container + " needs argocd, which is not simulated: it " + outcome
+	}
+	instead := "; the annotation ctrlplane.local/run names a script to run instead"
+	const done = `state: {terminated: {exitCode: 0}}`
+	for name, tc := range map[string]struct{ objects, want string }{
+		"no program that could make it": {node + "\n---\n" + waiting + "\n---\n" + event("p", "Simulated", "Pod", needs("app", "keeps running")+instead), reason},
+		"its own init container": {node + "\n---\n" + pod("p", `initContainers: [{name: secret-init, command: [argocd]}], containers: [{name: app}]`,
+			`{phase: Pending, initContainerStatuses: [{name: secret-init, `+done+`}], containerStatuses: [{name: app, `+waits+`}]}`) + "\n---\n" +
+			event("p", "Simulated", "Pod", needs("secret-init", "exits with 0 at once")+instead),
+			reason + "; " + needs("secret-init", "exits with 0 at once") + create},
+		"an image of its own": {node + "\n---\n" + pod("p", `initContainers: [{name: make, image: maker}], containers: [{name: app}]`,
+			`{phase: Pending, initContainerStatuses: [{name: make, `+done+`}], containerStatuses: [{name: app, `+waits+`}]}`),
+			reason + "; container make needs the program of its image, which is not simulated: it exits with 0 at once" + create},
+		"an init container of another Pod": {node + "\n---\n" + waiting + "\n---\n" + event("gone", "Simulated", "Pod", "commands run in a simulated shell, without the image and without a network; "+needs("init", "exits with 0 at once")), reason + create},
+		"a command that runs":              {node + "\n---\n" + waiting + "\n---\n" + event("gone", "Simulated", "Pod", "commands run in a simulated shell, without the image and without a network"), reason},
+		"the program of another image": {node + "\n---\n" + waiting + "\n---\n" + `
+{apiVersion: v1, kind: Pod, metadata: {namespace: shop, name: operator}, spec: {nodeName: node-1, containers: [{name: o}]},
+  status: {phase: Running, containerStatuses: [{name: o, ready: true, state: {running: {}}}], conditions: [{type: Ready, status: "True"}]}}`, reason + create},
+		"a script of another Pod": {node + "\n---\n" + waiting + "\n---\n" + `
+{apiVersion: v1, kind: Pod, metadata: {namespace: shop, name: operator, annotations: {ctrlplane.local/run: "true"}}, spec: {nodeName: node-1, containers: [{name: o}]},
+  status: {phase: Running, containerStatuses: [{name: o, ready: true, state: {running: {}}}], conditions: [{type: Ready, status: "True"}]}}`, reason},
+		"a Job that was deleted": {node + "\n---\n" + waiting + "\n---\n" + event("admission", "Completed", "Job", "Job completed"), reason + create},
+		"a ConfigMap": {node + "\n---\n" + strings.ReplaceAll(waiting, `secret \"redis`, `configmap \"redis`) + "\n---\n" + event("admission", "Completed", "Job", "Job completed"),
+			strings.ReplaceAll(reason, "secret", "configmap") + strings.ReplaceAll(create, "secret generic", "configmap")},
+		"a real node": {realNode + "\n---\n" + waiting + "\n---\n" + event("admission", "Completed", "Job", "Job completed"), reason},
+		"no network": {node + "\n---\n" + pod("p", `containers: [{name: app, command: [sh, -c, "wget http://frontend/"]}]`, `{phase: Running, containerStatuses: [{name: app, state: {terminated: {exitCode: 1, reason: Error}}}]}`),
+			"Pod p: container app exited with code 1 (Error); container app uses wget, and only Pods with the annotation ctrlplane.local/http answer, which may be why: docs/pods.md#http"},
+		"an init container that polls": {node + "\n---\n" + pod("p", `initContainers: [{name: wait, command: [sh, -c, "while [ $(curl -s x) != 200 ]; do sleep 2; done"]}], containers: [{name: app}]`,
+			`{phase: Pending, initContainerStatuses: [{name: wait, state: {running: {}}}], containerStatuses: [{name: app, state: {waiting: {reason: PodInitializing}}}]}`),
+			"Pod p: init container wait (1 of 1) is running; container wait uses curl, and only Pods with the annotation ctrlplane.local/http answer, which may be why: docs/pods.md#http"},
+		"another command": {node + "\n---\n" + pod("p", `containers: [{name: app, command: [sh, -c, "sync --nc"]}]`, `{phase: Running, containerStatuses: [{name: app, state: {terminated: {exitCode: 1, reason: Error}}}]}`),
+			"Pod p: container app exited with code 1 (Error)"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			list := documents(set + "\n---\n" + tc.objects)
+			c := newCluster(t, list...)
+			if got := c.Why(t.Context(), parseObject(t, list[0])); got != tc.want {
+				t.Errorf("got  %s\nwant %s", got, tc.want)
+			}
+		})
+	}
+}
+
+// Examine leaves out which programs of the Pod itself are not simulated.
+func TestExaminedPodWithoutProgram(t *testing.T) {
+	c := newCluster(t, `{apiVersion: v1, kind: Node, metadata: {name: node-1, annotations: {kwok.x-k8s.io/node: fake}}}`, `
+apiVersion: v1
+kind: Pod
+metadata: {namespace: shop, name: p}
+spec: {nodeName: node-1, initContainers: [{name: make}], containers: [{name: app}]}
+status:
+  phase: Pending
+  initContainerStatuses: [{name: make, state: {terminated: {exitCode: 0}}}]
+  containerStatuses: [{name: app, state: {waiting: {reason: CreateContainerConfigError, message: no key}}}]`)
+	s, err := c.Examine(t.Context(), "pods", "shop", "p")
+	if want := "container app is waiting: CreateContainerConfigError: no key"; err != nil || s.Message != want {
+		t.Errorf("got %q, %v; want %q", s.Message, err, want)
+	}
+}
