@@ -51,7 +51,7 @@ func TestRunHealthy(t *testing.T) {
 // TestRunHealthyTooEarly checks the hint for a run that ends while controllers are busy.
 func TestRunHealthyTooEarly(t *testing.T) {
 	t.Parallel()
-	cmd := newRunCommand(t, minimal("--healthy", "-f", "shop.yaml", "--", "true")...)
+	cmd := newRunCommand(t, "--healthy", "-f", "shop.yaml", "--", "true")
 	testutil.WriteFile(t, filepath.Join(cmd.Dir, "shop.yaml"), shopManifest)
 	_, stderr, code := program.Run(t, cmd)
 	if code != 123 {

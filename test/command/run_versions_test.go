@@ -29,8 +29,9 @@ version=$(%[1]s kubectl get --raw /version | sed -n 's/.*emulationMinor": "\([0-
 echo "1.$version $(%[1]s status | tr "\n" " ")"
 [ $version != 36 ] || exit 3
 `, ctrlplane)
-	cmd := newRunCommand(t, "--kubernetes", "v1.34,1.35,1.36,1.37", "--jobs", "2", "--settle", longTimeout, "--healthy", "--report", reports, "-f", "pod.yaml", "--", "sh", "-c", script)
-	testutil.WriteFile(t, filepath.Join(cmd.Dir, "pod.yaml"), "{apiVersion: v1, kind: Pod, metadata: {name: web}, spec: {containers: [{name: c, image: nginx}]}}")
+	cmd := newRunCommand(t, "--kubernetes", "v1.34,1.35,1.36,1.37", "--jobs", "2", "--settle", longTimeout, "--healthy", "--report", reports, "-f", "web.yaml", "--", "sh", "-c", script)
+	testutil.WriteFile(t, filepath.Join(cmd.Dir, "web.yaml"), `{apiVersion: apps/v1, kind: Deployment, metadata: {name: web}, spec: {
+		selector: {matchLabels: {app: web}}, template: {metadata: {labels: {app: web}}, spec: {containers: [{name: c, image: nginx}]}}}}`)
 	stdout, stderr, code := program.Run(t, cmd)
 	if code != 3 {
 		t.Errorf("exit code %d, want 3, that of the run that failed: %s", code, stderr)

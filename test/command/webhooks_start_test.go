@@ -31,6 +31,9 @@ func TestStartWithBrokenWebhooks(t *testing.T) {
 	dead := admissionregistrationv1.WebhookClientConfig{URL: new("https://127.0.0.1:1/review")}
 	for i, how := range []admissionregistrationv1.WebhookClientConfig{dead, startHangingWebhook(t).WebhookClientConfig} {
 		before := stopWithWebhook(t, p, how)
+		if i > 0 { // it started with a webhook
+			requireOneWarning(t, p.out.String()+p.Stderr.String())
+		}
 		p = up(2 + i)
 		p.Await(t, "started", func() bool {
 			now, err := os.ReadFile(filepath.Join(dir, "state.json"))
@@ -47,7 +50,6 @@ func TestStartWithBrokenWebhooks(t *testing.T) {
 				return c.Type == corev1.NodeReady && c.Status == corev1.ConditionTrue
 			})
 		})
-		requireOneWarning(t, p.out.String())
 	}
 	p.Stop(t, syscall.SIGTERM)
 	if code := p.Cmd.ProcessState.ExitCode(); code != 0 {
