@@ -57,7 +57,7 @@ unit-instrument:
 instrument-oldest: ## run the tests of the module instrument with the oldest libraries that it supports
 	cd instrument && $(TEST) ./...
 
-# The time limit ends what hangs: test/command takes 12 minutes alone on two cores.
+# The time limit ends what hangs: test/command takes 13 minutes beside another part on two slow cores.
 E2E_TEST := CTRLPLANE=$(CURDIR)/$(BIN) $(TEST) -count=1
 
 e2e-command:

@@ -9,7 +9,9 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
+	policyv1 "k8s.io/api/policy/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -53,12 +55,17 @@ func (w *Waiter) DoubtOf(ctx context.Context) func(*unstructured.Unstructured) s
 	}
 }
 
-// reportDoubts passes on the states of those of the objects that Wait waited for which lack what they need. The others may
-// have come into being after the objects.
+// reportDoubts passes on the states of those of the objects that Wait waited for which lack what they need. What they need may
+// come into being after them, and so it is called at the end of the wait. If some objects are not healthy then, it leaves out
+// Services whose Pods are not.
 func (w *Waiter) reportDoubts(ctx context.Context, b *tracker) {
-	ctx, cancel := context.WithTimeout(ctx, reasonTimeout)
+	if b.Doubtful == nil || b.Gone {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), reasonTimeout)
 	defer cancel()
 	lists := newSharedLists()
+	lists.skipPods = !b.allSatisfied()
 	for i := range b.objects {
 		e := &b.objects[i]
 		doubtful := e.State
@@ -170,11 +177,27 @@ func (s *reasonSearch) explainServiceName(u *unstructured.Unstructured) string {
 	return fmt.Sprintf("its Service %s (spec.serviceName) does not exist: its Pods have no DNS names", name)
 }
 
-// explainDisruptionBudget says that a PodDisruptionBudget protects no Pod, as its controller has counted them.
+// explainDisruptionBudget says that a PodDisruptionBudget protects no Pod. Its controller counts none also if it cannot tell how
+// many there should be.
 func (s *reasonSearch) explainDisruptionBudget(u *unstructured.Unstructured) string {
-	expected, counted, _ := unstructured.NestedInt64(u.Object, "status", "expectedPods")
-	if !counted || expected > 0 || isUnobserved(u) {
+	var budget policyv1.PodDisruptionBudget
+	if err := convertObject(u, &budget); err != nil {
+		s.recordError(err)
 		return ""
 	}
-	return "its selector matches no Pod"
+	if budget.Status.ExpectedPods > 0 || isUnobserved(u) {
+		return ""
+	}
+	selector, err := metav1.LabelSelectorAsSelector(budget.Spec.Selector)
+	if err != nil {
+		return ""
+	}
+	const nothing = "its selector matches no Pod"
+	if budget.Spec.Selector == nil {
+		return nothing
+	}
+	if pods := s.list(coreResource("pods"), u.GetNamespace(), metav1.ListOptions{LabelSelector: selector.String(), Limit: 1}); len(pods) > 0 || s.err != nil {
+		return ""
+	}
+	return nothing
 }

@@ -1,9 +1,12 @@
 package health
 
 import (
+	"context"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"k8s.io/apimachinery/pkg/runtime"
 	clienttesting "k8s.io/client-go/testing"
@@ -24,7 +27,10 @@ func TestExamineNeeds(t *testing.T) {
 		return `{apiVersion: apps/v1, kind: StatefulSet, metadata: {name: x, namespace: shop, generation: 1}, spec: {replicas: 0` + service + `}, status: {observedGeneration: 1}}`
 	}
 	budget := func(status string) string {
-		return `{apiVersion: policy/v1, kind: PodDisruptionBudget, metadata: {name: x, namespace: shop, generation: 1}, status: {observedGeneration: 1` + status + `}}`
+		return `{apiVersion: policy/v1, kind: PodDisruptionBudget, metadata: {name: x, namespace: shop, generation: 1}, spec: {selector: {matchLabels: {app: web}}}, status: {observedGeneration: 1` + status + `}}`
+	}
+	labelled := func(app string) string {
+		return `{apiVersion: v1, kind: Pod, metadata: {name: p, namespace: shop, labels: {app: ` + app + `}}}`
 	}
 	const web = `{apiVersion: v1, kind: Service, metadata: {name: web, namespace: shop}, spec: {ports: [{name: http, port: 80}, {port: 81}]}}`
 	const role = `{apiVersion: rbac.authorization.k8s.io/v1, kind: Role, metadata: {name: r, namespace: shop}}`
@@ -50,6 +56,10 @@ func TestExamineNeeds(t *testing.T) {
 		"without Service":            {set(", serviceName: nosvc"), web, "Its Service nosvc (spec.serviceName) does not exist: its Pods have no DNS names."},
 		"budget":                     {budget(", expectedPods: 1"), web, ""},
 		"budget without Pods":        {budget(", expectedPods: 0"), web, "Its selector matches no Pod."},
+		"budget of another Pod":      {budget(", expectedPods: 0"), labelled("wbe"), "Its selector matches no Pod."},
+		"budget of bare Pods":        {budget(", expectedPods: 0"), labelled("web"), ""}, // upstream counts none with maxUnavailable
+		"budget without selector":    {strings.Replace(budget(", expectedPods: 0"), "selector: {matchLabels: {app: web}}", "", 1), labelled("web"), "Its selector matches no Pod."},
+		"budget of all Pods":         {strings.Replace(budget(", expectedPods: 0"), "matchLabels: {app: web}", "", 1), labelled("web"), ""},
 		"budget that was changed":    {strings.Replace(budget(", expectedPods: 0"), "observedGeneration: 1", "observedGeneration: 0", 1), web, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -71,6 +81,20 @@ func TestExamineUnreadableNeeds(t *testing.T) {
 	})
 	if s, err := c.Examine(t.Context(), "statefulsets", "shop", "x"); err == nil || !strings.Contains(err.Error(), "services is forbidden") {
 		t.Errorf("got %+v, %v", s, err)
+	}
+}
+
+// Of objects that are not healthy in time, Wait also passes on what the others lack.
+func TestFailedWaitNamesDoubts(t *testing.T) {
+	const binding = `{apiVersion: rbac.authorization.k8s.io/v1, kind: RoleBinding, metadata: {name: x, namespace: shop}, roleRef: {kind: Role, name: r}}`
+	c := newCluster(t, binding)
+	refs := []Ref{RefOf(parseObject(t, binding)), RefOf(parseObject(t, `{apiVersion: v1, kind: ConfigMap, metadata: {name: none, namespace: shop}}`))}
+	ctx, cancel := context.WithTimeoutCause(t.Context(), 50*time.Millisecond, errors.New("too late"))
+	defer cancel()
+	var said []string
+	err := c.Wait(ctx, refs, Options{Doubtful: func(s State) { said = append(said, s.Doubt) }})
+	if want := []string{"its Role r does not exist: it grants nothing"}; err == nil || !slices.Equal(said, want) {
+		t.Errorf("got %q, %v; want %q", said, err, want)
 	}
 }
 

@@ -87,21 +87,16 @@ func containersOf(pod *corev1.Pod) func(func(*corev1.Container, *corev1.Containe
 	}
 }
 
-// missingFile matches what a kubelet says of a Secret or a ConfigMap that a Pod needs, and createMissing has the command that
-// creates one.
-var (
-	missingFile   = regexp.MustCompile(`\b(secret|configmap) "([^"]+)" not found`)
-	createMissing = map[string]string{"secret": "secret generic", "configmap": "configmap"}
-)
+// missingFile matches what a kubelet says of a Secret or a ConfigMap that a Pod needs.
+var missingFile = regexp.MustCompile(`\b(secret|configmap) "[^"]+" not found`)
 
 // explainMissingFile says that a program which does not run here may have to make the Secret or the ConfigMap for which a
 // Pod waits; "" if it waits for none, or if no program of its namespace could have made it.
 func (s *reasonSearch) explainMissingFile(text string, pod *corev1.Pod) string {
-	found := missingFile.FindStringSubmatch(text)
-	if found == nil || !s.skipsPrograms(pod.Namespace) {
+	if !missingFile.MatchString(text) || !s.skipsPrograms(pod.Namespace) {
 		return ""
 	}
-	return fmt.Sprintf("programs of images do not run here: if one of them makes it, create it: kubectl create %s %s -n %s --from-literal=KEY=VALUE", createMissing[found[1]], found[2], pod.Namespace)
+	return "programs of images do not run here: if one of them makes it, create it yourself"
 }
 
 // skipsPrograms reports whether a container of a namespace has started, or a Job has completed, whose program does not run.
@@ -146,6 +141,9 @@ func (s *reasonSearch) findSkippedProgram(namespace string) bool {
 	return false
 }
 
+// killedCodes are the exit codes of what SIGKILL and SIGTERM end.
+var killedCodes = []int32{137, 143}
+
 // networkPrograms matches the programs of the simulated shell that make requests.
 var networkPrograms = regexp.MustCompile("(?:^|[\\s;&|(`/\"'])(wget|curl|nc)(?:$|[\\s;\"'])")
 
@@ -158,6 +156,9 @@ func explainNetwork(pod *corev1.Pod, t problem) string {
 		ended := status.State.Terminated
 		if ended == nil {
 			ended = status.LastTerminationState.Terminated
+		}
+		if ended != nil && slices.Contains(killedCodes, ended.ExitCode) { // as by a liveness probe
+			continue
 		}
 		if hasFailed := ended != nil && ended.ExitCode != 0; !hasFailed && (status.State.Running == nil || status.Ready) {
 			continue

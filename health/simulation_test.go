@@ -12,7 +12,7 @@ func TestReasonNamesSimulation(t *testing.T) {
 	const waits = `state: {waiting: {reason: CreateContainerConfigError, message: "secret \"redis\" not found"}}`
 	const set = `{apiVersion: apps/v1, kind: ReplicaSet, metadata: {namespace: shop, name: web-2}}`
 	const reason = `Pod p: container app is waiting: CreateContainerConfigError: secret "redis" not found`
-	const create = `; programs of images do not run here: if one of them makes it, create it: kubectl create secret generic redis -n shop --from-literal=KEY=VALUE`
+	const create = `; programs of images do not run here: if one of them makes it, create it yourself`
 	pod := func(name, spec, status string) string {
 		return `{apiVersion: v1, kind: Pod, metadata: {namespace: shop, name: ` + name + `, ` + ownedBySet + `}, spec: {nodeName: node-1, ` + spec + `}, status: ` + status + `}`
 	}
@@ -44,8 +44,10 @@ func TestReasonNamesSimulation(t *testing.T) {
   status: {phase: Running, containerStatuses: [{name: o, ready: true, state: {running: {}}}], conditions: [{type: Ready, status: "True"}]}}`, reason},
 		"a Job that was deleted": {node + "\n---\n" + waiting + "\n---\n" + event("admission", "Completed", "Job", "Job completed"), reason + create},
 		"a ConfigMap": {node + "\n---\n" + strings.ReplaceAll(waiting, `secret \"redis`, `configmap \"redis`) + "\n---\n" + event("admission", "Completed", "Job", "Job completed"),
-			strings.ReplaceAll(reason, "secret", "configmap") + strings.ReplaceAll(create, "secret generic", "configmap")},
+			strings.ReplaceAll(reason, "secret", "configmap") + create},
 		"a real node": {realNode + "\n---\n" + waiting + "\n---\n" + event("admission", "Completed", "Job", "Job completed"), reason},
+		"killed": {node + "\n---\n" + pod("p", `containers: [{name: app, command: [sh, -c, "wget http://frontend/"]}]`, `{phase: Running, containerStatuses: [{name: app, state: {terminated: {exitCode: 143, reason: Error}}}]}`),
+			"Pod p: container app exited with code 143 (Error)"},
 		"no network": {node + "\n---\n" + pod("p", `containers: [{name: app, command: [sh, -c, "wget http://frontend/"]}]`, `{phase: Running, containerStatuses: [{name: app, state: {terminated: {exitCode: 1, reason: Error}}}]}`),
 			"Pod p: container app exited with code 1 (Error); container app uses wget, and only Pods with the annotation ctrlplane.local/http answer, which may be why: docs/pods.md#http"},
 		"an init container that polls": {node + "\n---\n" + pod("p", `initContainers: [{name: wait, command: [sh, -c, "while [ $(curl -s x) != 200 ]; do sleep 2; done"]}], containers: [{name: app}]`,

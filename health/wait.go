@@ -35,7 +35,7 @@ type Options struct {
 	Progress func(State)
 	// Records, if not nil, are those of the control plane. They know which Jobs do not exist because their time to live has ended.
 	Records observe.Source
-	// Doubtful, if not nil, is called before Wait returns without an error, for each object of a kind of Kubernetes that is
+	// Doubtful, if not nil, is called before Wait returns, unless it was canceled, for each object of a kind of Kubernetes that is
 	// healthy and whose Doubt says that it lacks what it needs to have an effect. Gone turns it off.
 	Doubtful func(State)
 }
@@ -91,14 +91,13 @@ func (w *Waiter) Wait(ctx context.Context, refs []Ref, o Options) error {
 			giveUp = time.After(reasonTimeout)
 		}
 	}
-	if o.Doubtful != nil && !o.Gone {
-		w.reportDoubts(ctx, b)
-	}
+	w.reportDoubts(ctx, b)
 	return nil
 }
 
 // notHealthy returns the error for the objects that do not satisfy the wait.
 func (w *Waiter) notHealthy(ctx context.Context, b *tracker, cause error) error {
+	w.reportDoubts(ctx, b)
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), reasonTimeout)
 	defer cancel()
 	e := &NotHealthyError{Total: len(b.objects), Gone: b.Gone, Cause: cause}

@@ -43,9 +43,9 @@ ttlSecondsAfterFinished has deleted counts as it ended, if the wait has seen it 
 or the control plane has deleted it some minutes ago. A custom resource without a
 status counts as healthy; progress then says that it has none, and which of the usual
 conditions, such as Available or Synced, is False. Of an object without a current
-status it also says if no client other than kubectl watches its kind. Once all objects
-are healthy, it names Services without a ready endpoint, and others that lack what
-they need, such as an Ingress without its backend; they are not waited for.
+status it also says if no client other than kubectl watches its kind. At its end it
+names Services without a ready endpoint, and others that lack what they need, such as
+an Ingress without its backend; they are not waited for.
 
 Progress is written to stderr. If the objects are not healthy in time, the exit code
 is 1. So it is at once, as with "kubectl rollout status", if a Job or a Pod has

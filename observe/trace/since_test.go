@@ -212,6 +212,19 @@ func TestTraceSummarizesErrorsOfTheStorage(t *testing.T) {
 	}
 }
 
+// Of a webhook behind a Service that leads to no program the sentence names the Service, for which a long URL leaves no room.
+func TestTraceSummarizesServicesWithoutProgram(t *testing.T) {
+	const begin, end = `Internal error occurred: failed calling webhook "hook.example.com": `, "Service default/hook leads to no program, as ctrlplane runs none of Pods: run the server on this machine"
+	message := begin + `failed to call webhook: Post "https://hook.default.svc:443/validate?timeout=10s": ` + end
+	tree, err := Build(clientCalls(observe.Called{Verb: "update", Status: 500, Error: message}), deployment("web"), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if text, want := writeString(t, tree, Text, Style{}), "failed to update Deployment web: 500: "+begin+end+".\n"; !strings.Contains(text, want) {
+		t.Errorf("no %q in:\n%s", want, text)
+	}
+}
+
 // Go appends a guess to the reason why the certificate of a webhook is not trusted, so that its end is not the reason.
 func TestTraceSummarizesErrorsOfCertificates(t *testing.T) {
 	const reason = `failed calling webhook "check.example.com": failed to call webhook: Post "https://localhost:18443/check?timeout=5s": tls: failed to verify certificate: x509: certificate signed by unknown authority`

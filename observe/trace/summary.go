@@ -301,6 +301,9 @@ var certificateHint = regexp.MustCompile(` \(possibly because of ".*" while tryi
 // storageDetails is internal to the storage, before the reason why it has refused a write.
 var storageDetails = regexp.MustCompile(`StorageError: [^"]* AdditionalErrorMsg: `)
 
+// calledService is what stands before the error that a Service leads to no program, which names it.
+var calledService = regexp.MustCompile(`failed to call webhook: Post "[^"]*": (Service \S+ leads to no program)`)
+
 // outcome describes a write without its version and duration, and why it failed.
 func (p phrases) outcome(n *Node) string {
 	s := p.shortWrite(n)
@@ -322,6 +325,7 @@ func (p phrases) reason(n *Node) string {
 	for _, detail := range []*regexp.Regexp{validationHint, certificateHint, storageDetails} {
 		text = detail.ReplaceAllString(text, "")
 	}
+	text = calledService.ReplaceAllString(text, "$1")
 	return p.shorten(strings.TrimSuffix(text, "."))
 }
 
