@@ -98,7 +98,7 @@ func TestFailedWaitNamesDoubts(t *testing.T) {
 	}
 }
 
-// Wait passes on what makes objects doubtful once all are healthy: it does not wait for what they need.
+// Wait passes on at its end what makes objects doubtful: it does not wait for what they need.
 func TestWaitNamesDoubts(t *testing.T) {
 	const ready = `{phase: Running, podIP: 10.1.0.1, conditions: [{type: Ready, status: "True"}]}`
 	svc := strings.Replace(service, "%SPEC%", "", 1)
