@@ -9,10 +9,9 @@ import (
 	"golang.org/x/net/http/httpproxy"
 )
 
-// bypassProxy has the HTTP clients of the process connect to Services and Pods without a proxy of the environment, as
-// kubeadm demands it of a control plane's environment: upstream calls webhooks and aggregated APIs by their cluster IP
-// or name, and the proxy would ask the network for these. It has no effect on a process that has made a request over HTTP
-// before, because net/http reads the environment once.
+// bypassProxy has the HTTP clients of the process connect to Services and Pods without a proxy of the environment. Upstream
+// calls webhooks and aggregated APIs by their cluster IP or name, and the proxy would look for these in the network. It has
+// no effect on a process that has made a request over HTTP before, because net/http reads the environment once.
 func bypassProxy(ranges ...string) error {
 	if proxy := httpproxy.FromEnvironment(); proxy.HTTPProxy == "" && proxy.HTTPSProxy == "" {
 		return nil

@@ -38,11 +38,16 @@ func setPodDialer(config *controlplane.Config, network utilnet.DialFunc, dial Po
 	config.ControlPlane.ProxyTransport = transport
 }
 
-// networkDialer returns the dialer of a transport, or one with the defaults of upstream's.
+// networkDialer returns the dialer of a transport.
 func networkDialer(transport *http.Transport) utilnet.DialFunc {
 	if transport.DialContext != nil {
 		return transport.DialContext
 	}
+	return newNetworkDialer()
+}
+
+// newNetworkDialer returns a dialer with the defaults of client-go's transport.
+func newNetworkDialer() utilnet.DialFunc {
 	return (&net.Dialer{Timeout: 30 * time.Second, KeepAlive: 30 * time.Second}).DialContext
 }
 
@@ -52,8 +57,7 @@ func setKubeletDialer(config *controlplane.Config, dial KubeletDialer) {
 	kubelet := &config.Extra.KubeletClientConfig
 	egress := kubelet.Lookup // nil without an egress selector
 	kubelet.Lookup = func(to egressselector.NetworkContext) (utilnet.DialFunc, error) {
-		// The defaults of client-go's transport.
-		network := (&net.Dialer{Timeout: 30 * time.Second, KeepAlive: 30 * time.Second}).DialContext
+		network := newNetworkDialer()
 		if egress == nil {
 			return dial(nodes, network), nil
 		}

@@ -55,8 +55,8 @@ func (w *Waiter) At(version string) *Waiter {
 }
 
 // Wait returns as soon as all objects are healthy at the same time, or gone if o.Gone
-// is set. A Job that no longer exists because its time to live has ended is what its last version is. Objects need not exist, nor their kinds be served, when it is called. If ctx
-// reaches its deadline, or an object can never become healthy, the error is a
+// is set. A Job that no longer exists because its time to live has ended is what its last version is. Objects need
+// not exist, nor their kinds be served, when it is called. If ctx reaches its deadline, or an object can never become healthy, the error is a
 // [*NotHealthyError]. If ctx is canceled, the error is its cause.
 func (w *Waiter) Wait(ctx context.Context, refs []Ref, o Options) error {
 	ctx = requestlog.Discard(ctx)

@@ -214,7 +214,7 @@ func TestTraceSummarizesErrorsOfTheStorage(t *testing.T) {
 
 // Of a webhook behind a Service that leads to no program the sentence names the Service, for which a long URL leaves no room.
 func TestTraceSummarizesServicesWithoutProgram(t *testing.T) {
-	const begin, end = `Internal error occurred: failed calling webhook "hook.example.com": `, "Service default/hook leads to no program, as ctrlplane runs none of Pods: run the server on this machine"
+	const begin, end = `Internal error occurred: failed calling webhook "hook.example.com": `, "Service default/hook leads to no program, because the programs of Pods do not run here: run the server on this machine"
 	message := begin + `failed to call webhook: Post "https://hook.default.svc:443/validate?timeout=10s": ` + end
 	tree, err := Build(clientCalls(observe.Called{Verb: "update", Status: 500, Error: message}), deployment("web"), Options{})
 	if err != nil {

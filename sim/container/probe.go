@@ -174,7 +174,7 @@ func (s *session) isStopping(p *pod) bool {
 	return p.stopping
 }
 
-// probeOnce makes a probe. Of one that cannot be made, as the error says, there is no result, as with a kubelet.
+// probeOnce makes a probe. An error says why it cannot be made: as with a kubelet, it has neither succeeded nor failed then.
 func (s *session) probeOnce(r *run, of *corev1.Pod, c *corev1.Container, kind string, p *corev1.Probe) (success bool, err error) {
 	timeout := time.Duration(max(p.TimeoutSeconds, 1)) * time.Second
 	ctx, cancel := context.WithTimeout(r.ctx, timeout)

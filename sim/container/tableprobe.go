@@ -50,7 +50,7 @@ func findPort(c *corev1.Container, get *corev1.HTTPGetAction, connect *corev1.TC
 }
 
 // isAnswered reports whether the result of a probe that is not a command is known: the HTTP table of the Pod answers it,
-// or there is no such port.
+// or the container does not have the port.
 func isAnswered(of *corev1.Pod, c *corev1.Container, p *corev1.Probe) bool {
 	return asksTable(of, p) || p.Exec == nil && findPort(c, p.HTTPGet, p.TCPSocket) != nil
 }

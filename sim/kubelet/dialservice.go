@@ -45,7 +45,7 @@ func (s *Server) ServiceDialer(services corelisters.ServiceLister, nodes corelis
 type unreachableServerError struct{ what string }
 
 func (e unreachableServerError) Error() string {
-	return e.what + " leads to no program, as ctrlplane runs none of Pods: run the server on this machine and set the Service's type to ExternalName, " +
+	return e.what + " leads to no program, because the programs of Pods do not run here: run the server on this machine and set the Service's type to ExternalName, " +
 		"or delete the configuration that refers to it"
 }
 

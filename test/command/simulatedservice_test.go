@@ -78,7 +78,7 @@ func TestServicesOfSimulatedPodsAreNotDialled(t *testing.T) {
 	}
 	u.mustRun(t, "kubectl", "apply", "-f", file)
 	u.mustRun(t, "wait", "pod/hook")
-	const why = "Service default/hook leads to no program, as ctrlplane runs none of Pods"
+	const why = "Service default/hook leads to no program, because the programs of Pods do not run here"
 	create := []string{"kubectl", "create", "secret", "generic", "s", "--request-timeout=10s"}
 	if _, stderr, code := program.Run(t, u.command(t, create...)); code == 0 || !strings.Contains(stderr, why) {
 		t.Errorf("the webhook: exit code %d: %s", code, stderr)
