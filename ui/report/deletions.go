@@ -32,7 +32,7 @@ import (
 
 const (
 	deletionInterval = 10 * time.Millisecond // between reads of records; a CustomResourceDefinition may be deleted right after its objects
-	deletionTimeout  = 5 * time.Second       // to examine what one request has deleted, and the last ones at the end
+	deletionTimeout  = 20 * time.Second      // to examine what one request has deleted, and the last ones at the end; machines of CI have needed 9 s for a namespace
 )
 
 // Deletions finds out what was not healthy when a client asked to delete it, and how Jobs ended that their time to live has
