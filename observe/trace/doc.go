@@ -47,8 +47,8 @@
 //     the controller received an event of the key's object or of one that is named after
 //     it. Or the key was added from a queue without a name, right after such an event. Of a Deployment's Pods, only the
 //     deletion of the last one counts, if the sync writes a ReplicaSet: the strategy Recreate waits for that. Likely.
-//     Or the write of replicaset-controller has queued its key, and another one had changed the ReplicaSet before the
-//     sync created or deleted Pods. Likely.
+//     Or the write of replicaset-controller has queued its key, or its sync before did the opposite, and another one had
+//     changed the ReplicaSet before the sync created or deleted Pods. Likely.
 //   - ByReplaced: other news has queued the key of a ReplicaSet or ReplicationController, and the sync has created a Pod
 //     while another one was deleted and not replaced so far. Likely.
 //   - ByWatch: a client outside of the process, or another one of its program over the same connection, had received the

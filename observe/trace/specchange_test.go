@@ -17,12 +17,17 @@ func TestSpecChangesThatAreTakenBack(t *testing.T) {
 	const replicaSet, deploymentSync, deleting, creating = "replicaset-controller", 1, 2, 3
 	for name, tc := range map[string]struct {
 		subresource string
-		late        bool // the handler has the event after the sync has begun
+		early       bool   // the change is stored before the controller deletes the Pod, but after the sync that does so has begun
+		late        bool   // the handler has the event after the sync has begun
+		before      string // what the sync before did, if not to delete the Pod
 		want        string
 	}{
-		"spec":          {"", false, deploymentController},
-		"spec, late":    {"", true, deploymentController},
-		"only a status": {"status", false, replicaSet},
+		"spec":                           {want: deploymentController},
+		"spec, late":                     {late: true, want: deploymentController},
+		"only a status":                  {subresource: "status", want: replicaSet},
+		"early":                          {early: true, want: deploymentController},
+		"only a status, early":           {subresource: "status", early: true, want: replicaSet},
+		"early, and created Pods before": {early: true, before: "create", want: replicaSet},
 	} {
 		at := time.Date(2026, 7, 1, 12, 0, 0, 0, time.UTC)
 		var records []observe.Record
@@ -32,16 +37,32 @@ func TestSpecChangesThatAreTakenBack(t *testing.T) {
 			case *observe.Called:
 				e.Began = at
 			case *observe.Synced:
-				e.Took, e.Waited = 15*time.Millisecond, 40*time.Millisecond
+				e.Took, e.Waited = max(e.Took, 15*time.Millisecond), 40*time.Millisecond
 			}
 			records = append(records, observe.Record{Seq: uint64(len(records) + 1), Time: at, Event: e})
+		}
+		change := func() {
+			add(&observe.Called{Controller: deploymentController, Verb: "update", Subresource: tc.subresource, Object: rs, Status: 200, ResourceVersion: "8", Sync: deploymentSync, Wrote: wroteRS("8")})
+		}
+		event := &observe.Delivered{Controller: replicaSet, Change: observe.Updated, Object: rs, ResourceVersion: "8"}
+		if tc.early {
+			change()
+			add(event)
+		}
+		if tc.before == "create" {
+			other := pod("web-1-c")
+			add(&observe.Called{Controller: replicaSet, Verb: "create", Object: other, Status: 201, ResourceVersion: "6", Sync: deleting,
+				Wrote: []observe.Written{{Resource: "pods", Namespace: "default", Name: other.Name, ResourceVersion: "6"}}})
 		}
 		add(&observe.Called{Controller: replicaSet, Verb: "delete", Object: old, Status: 200, ResourceVersion: "7", Sync: deleting,
 			Wrote: []observe.Written{{Resource: "pods", Namespace: "default", Name: old.Name, ResourceVersion: "7"}}})
 		add(&observe.Delivered{Controller: replicaSet, Change: observe.Updated, Deleting: true, Object: old, ResourceVersion: "7", Queues: []string{"replicaset"}, Adds: []uint64{5}})
-		add(&observe.Called{Controller: deploymentController, Verb: "update", Subresource: tc.subresource, Object: rs, Status: 200, ResourceVersion: "8", Sync: deploymentSync, Wrote: wroteRS("8")})
-		event := &observe.Delivered{Controller: replicaSet, Change: observe.Updated, Object: rs, ResourceVersion: "8"}
-		if !tc.late {
+		sawDeletion := uint64(len(records))
+		add(&observe.Synced{Controller: replicaSet, Queue: "replicaset", Key: "default/web-1", KeyBasis: observe.BasisQueue, ID: deleting, Add: 4, LastAdd: 4, Sure: true, Took: 55 * time.Millisecond})
+		if !tc.early {
+			change()
+		}
+		if !tc.early && !tc.late {
 			add(event)
 		}
 		add(&observe.Called{Controller: replicaSet, Verb: "create", Object: created, Status: 201, ResourceVersion: "9", Sync: creating,
@@ -49,7 +70,7 @@ func TestSpecChangesThatAreTakenBack(t *testing.T) {
 		if tc.late {
 			add(event)
 		}
-		add(&observe.Synced{Controller: replicaSet, Queue: "replicaset", Key: "default/web-1", KeyBasis: observe.BasisQueue, ID: creating, Add: 5, Sure: true, Cause: 2})
+		add(&observe.Synced{Controller: replicaSet, Queue: "replicaset", Key: "default/web-1", KeyBasis: observe.BasisQueue, ID: creating, Add: 5, Sure: true, Cause: sawDeletion})
 		chain, err := Why(records, created, Options{})
 		if err != nil {
 			t.Fatal(err)
