@@ -3,6 +3,7 @@ package assert
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -153,6 +154,49 @@ func TestHotLoop(t *testing.T) {
 	} {
 		if got := Check(Rules{NoHotLoop: true}, observe.Snapshot{}, records)[0]; got.Failure != "" {
 			t.Errorf("%s: %s", name, got.Failure)
+		}
+	}
+}
+
+// creations has a client that creates an object under a generated name for each one that it sees or, if oneEvent is set, all
+// of them for the object that it sees first.
+func creations(rounds int, oneEvent bool) []observe.Record {
+	me, event := &observe.Caller{User: "me"}, uint64(1)
+	all := []observe.Record{record(1, &observe.Delivered{Controller: "loop (me)", Change: observe.Added, Object: observe.Object{Resource: "secrets", Name: "a"}, ResourceVersion: "9"})}
+	for i := range rounds {
+		var suffix []byte
+		for n := i; len(suffix) < 5; n /= 10 {
+			suffix = append(suffix, "bcdfghjklm"[n%10])
+		}
+		o := observe.Object{Resource: "configmaps", Kind: "ConfigMap", Namespace: "default", Name: "c-" + string(suffix)}
+		version := strconv.Itoa(100 + i)
+		for _, e := range []observe.Event{
+			&observe.Called{Controller: "loop (me)", Client: me, Verb: "create", Object: o, Status: 201, ResourceVersion: version, Cause: event,
+				Wrote: []observe.Written{{Resource: "configmaps", Namespace: "default", Name: o.Name, ResourceVersion: version}}},
+			&observe.Delivered{Controller: "loop (me)", Change: observe.Added, Object: o, ResourceVersion: version},
+		} {
+			all = append(all, observe.Record{Seq: uint64(len(all) + 1), Time: start.Add(time.Duration(i) * 10 * time.Millisecond), Event: e})
+		}
+		if !oneEvent {
+			event = uint64(len(all))
+		}
+	}
+	return all
+}
+
+// Creations are progress: it takes more of them to be a hot loop.
+func TestHotLoopThatCreates(t *testing.T) {
+	for _, oneEvent := range []bool{false, true} {
+		enough := hotCreations
+		if oneEvent {
+			enough = hotGenerated
+		}
+		if got := Check(Rules{NoHotLoop: true}, observe.Snapshot{}, creations(enough-1, oneEvent))[0]; got.Failure != "" {
+			t.Errorf("%v: %s", oneEvent, got.Failure)
+		}
+		got := Check(Rules{NoHotLoop: true}, observe.Snapshot{}, creations(enough, oneEvent))[0]
+		if !strings.HasPrefix(got.Failure, "loop (me): create of ConfigMap default/c-") || !strings.HasSuffix(got.Failure, "0 rounds, one every 10ms; each creates another ConfigMap") {
+			t.Errorf("%v: %q", oneEvent, got.Failure)
 		}
 	}
 }

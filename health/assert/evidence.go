@@ -55,13 +55,45 @@ func failedSyncLine(r observe.Record) (who, line string) {
 const (
 	hotRounds   = 10
 	hotInterval = 500 * time.Millisecond
+
+	// A rollout in steps changes an object often, and some operators create their objects one by one.
+	hotChanges   = 20
+	hotCreations = 100
+	// What a client creates because of one event may also be as many objects as it wants.
+	hotGenerated = 500
 )
 
-// hotLoops returns the hot loops among the records that have gone on until a time, most rounds first.
+// hotLoops returns the hot loops among the records that have gone on until a time, most rounds first. Of a loop with
+// progress whose last rounds had none, these count.
 func hotLoops(records []observe.Record, until time.Time) []trace.Loop {
-	return slices.DeleteFunc(trace.Loops(records, until), func(l trace.Loop) bool {
-		return l.Rounds < hotRounds || l.Interval() > hotInterval
+	type work struct{ controller, queue, key, verb, object string }
+	of := func(l trace.Loop) work {
+		w := work{l.Controller, l.Queue, l.Key, l.Verb, ""}
+		if l.Key == "" {
+			w.object = l.Object.String()
+		}
+		return w
+	}
+	plain := map[work]bool{}
+	loops := slices.DeleteFunc(trace.Loops(records, until), func(l trace.Loop) bool {
+		return l.Rounds < leastRounds(l) || l.Interval() > hotInterval
 	})
+	for _, l := range loops {
+		plain[of(l)] = plain[of(l)] || l.Progress == nil
+	}
+	return slices.DeleteFunc(loops, func(l trace.Loop) bool { return l.Progress != nil && plain[of(l)] })
+}
+
+func leastRounds(l trace.Loop) int {
+	switch {
+	case l.Progress == nil:
+		return hotRounds
+	case l.Creates() && l.Verb != "" && len(l.Round) == 2:
+		return hotGenerated
+	case l.Creates():
+		return hotCreations
+	}
+	return hotChanges
 }
 
 // HotLoop is work that causes itself again and again: syncs of a key, or writes of a client to an object.
@@ -72,6 +104,8 @@ type HotLoop struct {
 	Verb        string          `json:"verb,omitempty"`
 	Object      *observe.Object `json:"object,omitempty"`
 	Subresource string          `json:"subresource,omitempty"`
+	Creates     string          `json:"creates,omitempty"` // the kind of which each round creates another object
+	Changes     *observe.Object `json:"changes,omitempty"` // what each round changes, as if it was to be rolled out
 	Rounds      int             `json:"rounds"`
 	// AtLeast is set if it began before the first record: there were more rounds.
 	AtLeast   bool          `json:"atLeast,omitempty"`
@@ -135,6 +169,12 @@ func newHotLoop(l trace.Loop, records []observe.Record) HotLoop {
 	if l.Key == "" {
 		h.Object = l.Object
 	}
+	switch by := l.Progress; {
+	case l.Creates():
+		h.Creates = by.Object.Kind
+	case by != nil:
+		h.Changes = by.Object
+	}
 	if h.Interval > 0 {
 		h.PerSecond = float64(time.Second) / float64(h.Interval)
 	}
@@ -151,5 +191,12 @@ func (h HotLoop) String() string {
 	if h.AtLeast {
 		atLeast = "at least "
 	}
-	return words.OneLine(fmt.Sprintf("%s: %s repeats itself: %s%d rounds, one every %v", h.Controller, what, atLeast, h.Rounds, h.Interval.Round(time.Millisecond)))
+	each := ""
+	switch {
+	case h.Creates != "":
+		each = "; each creates another " + h.Creates
+	case h.Changes != nil:
+		each = fmt.Sprintf("; each changes %s", h.Changes)
+	}
+	return words.OneLine(fmt.Sprintf("%s: %s repeats itself: %s%d rounds, one every %v%s", h.Controller, what, atLeast, h.Rounds, h.Interval.Round(time.Millisecond), each))
 }

@@ -2,6 +2,7 @@ package trace
 
 import (
 	"cmp"
+	"regexp"
 	"slices"
 	"time"
 
@@ -20,12 +21,17 @@ type Loop struct {
 	// Round is the last round: its first node is what repeats, each is followed by its
 	// cause, and the last is the same work one round earlier.
 	Round []*Node
+	// Progress is the write of a round that makes it look like progress, which comes to rest; nil if no round has one.
+	Progress *Node
 }
 
 // Interval returns the mean time from one round to the next.
 func (l *Loop) Interval() time.Duration {
 	return l.Last.Sub(l.First) / time.Duration(max(l.Rounds-1, 1))
 }
+
+// Creates reports whether each round creates another object.
+func (l *Loop) Creates() bool { return l.Progress != nil && l.Progress.creates() }
 
 // maxRound is how many nodes a round may have. Longer chains are not followed.
 const maxRound = 64
@@ -40,9 +46,10 @@ type subject struct {
 
 // repetition is a node and the earlier rounds that led to it.
 type repetition struct {
-	rounds int
-	first  time.Time
-	before *Node // one round earlier
+	rounds   int
+	first    time.Time
+	before   *Node // one round earlier
+	progress *Node // as of Loop
 }
 
 // Loops finds work that causes itself, most rounds first: syncs of a key that lead to
@@ -52,6 +59,9 @@ type repetition struct {
 // has happened in between. A round that creates or deletes an object is progress and ends a loop, as
 // does the retry of a failed sync, which backs off. There is one loop for each work that
 // repeats: the longest of those whose last round began at since or later.
+//
+// Two kinds of rounds with progress repeat, too, and are loops of their own: what has created an object creates another one
+// because of its event, and a client changes an object again because of what followed from its change.
 func Loops(records []observe.Record, since time.Time) []Loop {
 	g := newGraph(records, observe.Object{}, Options{})
 	g.breakCycles()
@@ -61,45 +71,54 @@ func Loops(records []observe.Record, since time.Time) []Loop {
 			productive[c], productive[c.parent] = true, true
 		}
 	}
-	rounds := map[*Node]repetition{}
-	longest := map[subject]*Node{}
-	latest := map[subject]*Node{} // write of a client
-	for _, n := range g.nodes {   // causes are before their effects
-		s, ok := n.subject()
-		if !ok {
-			continue
-		}
-		r := repetition{rounds: 1, first: n.Time}
-		before := n.previousRound(s, productive)
-		if last := latest[s]; before == nil && last != nil && n.parent != nil && last.parent == n.parent {
-			before = last
-		}
-		if n.Kind == Call && !n.failed() && !productive[n] {
-			latest[s] = n
-		}
-		if before != nil {
-			earlier := rounds[before]
-			r = repetition{earlier.rounds + 1, earlier.first, before}
-		}
-		rounds[n] = r
-		if best := longest[s]; r.rounds > 1 && !n.Time.Before(since) && (best == nil || r.rounds >= rounds[best].rounds) {
-			longest[s] = n
-		}
-	}
-	var found []Loop
-	for s, n := range longest {
-		found = append(found, newLoop(s, n, rounds[n]))
-	}
+	found := slices.Concat(g.findLoops(productive, since, false), g.findLoops(productive, since, true))
 	slices.SortFunc(found, func(a, b Loop) int {
 		return cmp.Or(cmp.Compare(b.Rounds, a.Rounds), cmp.Compare(a.Controller, b.Controller), cmp.Compare(a.Queue, b.Queue), cmp.Compare(a.Key, b.Key), cmp.Compare(a.Verb, b.Verb))
 	})
 	return found
 }
 
+// findLoops returns the loops without progress, or those with it.
+func (g *graph) findLoops(productive map[*Node]bool, since time.Time, progress bool) (found []Loop) {
+	rounds := map[*Node]repetition{}
+	longest := map[subject]*Node{}
+	latest := map[subject]*Node{} // write of a client
+	for _, n := range g.nodes {   // causes are before their effects
+		s, ok := n.ofLoop(progress)
+		if !ok {
+			continue
+		}
+		r := n.previousRound(s, productive, progress)
+		isGenerated := progress && s.object.name != "" && s.object.name != n.Object.Name
+		if last := latest[s]; r.before == nil && last != nil && n.parent != nil && last.parent == n.parent {
+			if r.before = last; isGenerated {
+				r.progress = n
+			}
+		}
+		if n.Kind == Call && !n.failed() && (!productive[n] || isGenerated) {
+			latest[s] = n
+		}
+		if r.rounds, r.first = 1, n.Time; r.before != nil {
+			earlier := rounds[r.before]
+			r.rounds, r.first, r.progress = earlier.rounds+1, earlier.first, cmp.Or(r.progress, earlier.progress)
+		}
+		rounds[n] = r
+		if best := longest[s]; r.rounds > 1 && !n.Time.Before(since) && (best == nil || r.rounds >= rounds[best].rounds) {
+			longest[s] = n
+		}
+	}
+	for s, n := range longest {
+		if r := rounds[n]; (r.progress != nil) == progress {
+			found = append(found, newLoop(s, n, r))
+		}
+	}
+	return found
+}
+
 func newLoop(s subject, n *Node, r repetition) Loop {
 	l := Loop{
 		Controller: s.controller, Queue: s.queue, Key: s.key, Verb: s.verb, Object: n.Object,
-		Rounds: r.rounds, First: r.first, Last: n.Time,
+		Rounds: r.rounds, First: r.first, Last: n.Time, Progress: r.progress,
 	}
 	for at := n; at != nil && at != r.before; at = at.parent {
 		l.Round = append(l.Round, at)
@@ -122,20 +141,67 @@ func (n *Node) subject() (subject, bool) {
 	return subject{}, false
 }
 
-// previousRound returns the same work that led to n without any progress; nil if there
-// was none.
-func (n *Node) previousRound(s subject, productive map[*Node]bool) *Node {
-	at := n
+// ofLoop returns the subject in loops: the sync in place of its writes. With progress, creations under generated names are the
+// same work.
+func (n *Node) ofLoop(progress bool) (subject, bool) {
+	s, ok := n.subject()
+	if ok && n.Kind == Call && n.parent != nil && n.parent.Kind == Sync {
+		return subject{}, false
+	}
+	if progress && ok && n.creates() {
+		s.object.name = generatedSuffix.ReplaceAllString(s.object.name, "")
+	}
+	return s, ok
+}
+
+// generatedSuffix is what the API server appends to metadata.generateName: five characters of k8s.io/apimachinery/pkg/util/rand.
+var generatedSuffix = regexp.MustCompile(`[bcdfghjklmnpqrstvwxz2456789]{5}$`)
+
+// previousRound returns the same work that led to n, and the progress in between, if that is allowed and repeats; without
+// before if there was none.
+func (n *Node) previousRound(s subject, productive map[*Node]bool, progress bool) (r repetition) {
+	path := []*Node{n}
+	own, productiveRound := true, false
 	for range maxRound {
+		at := path[len(path)-1]
 		if at.isBackoff() {
-			return nil
+			return r
 		}
-		if at = at.parent; at == nil || productive[at] {
-			return nil
+		if at = at.parent; at == nil || productive[at] && !progress {
+			return r
 		}
-		if of, ok := at.subject(); ok && of == s {
-			return at
+		path = append(path, at)
+		own, productiveRound = own && at.Controller == n.Controller, productiveRound || productive[at]
+		if of, ok := at.ofLoop(progress); !ok || of != s {
+			continue
 		}
+		if productiveRound {
+			if r.progress = repeatedProgress(path, own); r.progress == nil {
+				return r
+			}
+		}
+		r.before = at
+		return r
+	}
+	return r
+}
+
+// repeatedProgress returns the write for which a round with progress is a loop all the same; nil if there is none. The path is
+// that from the round to the one before. If own is set, no other controller or client has a part in it: it creates an object
+// because of the event of the one before. Else a client changes an object, not only its status, because of what followed
+// from its change, as that object tells.
+func repeatedProgress(path []*Node, own bool) *Node {
+	i := slices.IndexFunc(path[1:], func(n *Node) bool { return n.Kind == Call && n.creates() && !n.failed() })
+	if own && i >= 0 {
+		return path[1+i]
+	}
+	news, first := path[1], path[len(path)-1]
+	if first.Kind == Sync {
+		first = path[len(path)-2]
+	}
+	if first.Kind == Call && first.client && first.Subresource == "" && (first.Verb == "update" || first.Verb == "patch") && !first.failed() &&
+		news.Kind == Event && placeOf(news.Object) == placeOf(first.Object) {
+		return first
 	}
 	return nil
 }

@@ -56,10 +56,88 @@ func TestLoops(t *testing.T) {
 	}
 }
 
+// Rounds that create objects are counted apart.
 func TestProgressIsNoLoop(t *testing.T) {
-	for _, l := range Loops(loopJournal(30, 2, ""), time.Time{}) {
-		if l.Rounds > 2 {
+	found := Loops(loopJournal(30, 2, ""), time.Time{})
+	if len(found) == 0 || found[0].Rounds != 30 || found[0].Progress == nil || !found[0].Progress.creates() {
+		t.Errorf("got %+v, want a loop that creates objects", found)
+	}
+	for _, l := range found {
+		if l.Progress == nil && l.Rounds > 2 {
 			t.Errorf("%d rounds although every second one creates an object", l.Rounds)
+		}
+	}
+}
+
+// journal has events one after the other, each with a sequence number.
+type journal struct{ records []observe.Record }
+
+func (j *journal) add(e observe.Event) (seq uint64) {
+	if c, ok := e.(*observe.Called); ok {
+		c.Took = time.Millisecond
+		c.Wrote = []observe.Written{{Resource: c.Object.GroupResource(), Namespace: c.Object.Namespace, Name: c.Object.Name, ResourceVersion: c.ResourceVersion}}
+	}
+	seq = uint64(len(j.records) + 1)
+	j.records = append(j.records, observe.Record{Seq: seq, Time: time.Date(2026, 1, 2, 3, 4, 5, int(seq)*5e6, time.UTC), Event: e})
+	return seq
+}
+
+const loopingClient = "op (me)"
+
+// A client that creates an object under a generated name for each object that it sees.
+func TestCreationsUnderGeneratedNamesAreALoop(t *testing.T) {
+	for name, tc := range map[string]struct {
+		names    []string
+		oneEvent bool // the user's object remains the likely cause
+		loop     bool
+	}{
+		"generated":                         {[]string{"web-x7k2b", "web-bcdfg", "web-z9w4q"}, false, true},
+		"generated, one event":              {[]string{"web-x7k2b", "web-bcdfg", "web-z9w4q"}, true, true},
+		"names of their own":                {[]string{"web-a", "web-b", "web-c"}, false, false},
+		"names of their own, and one event": {[]string{"web-a", "web-b", "web-c"}, true, false},
+	} {
+		var j journal
+		seen := j.add(&observe.Delivered{Controller: loopingClient, Change: observe.Added, Object: observe.Object{Group: "example.com", Resource: "sites", Kind: "Site", Name: "a"}, ResourceVersion: "9"})
+		for i := range 3 * len(tc.names) {
+			o := observe.Object{Resource: "configmaps", Kind: "ConfigMap", Namespace: "default", Name: tc.names[i%len(tc.names)], UID: fmt.Sprint(i)}
+			version := fmt.Sprint(100 + i)
+			j.add(&observe.Called{Controller: loopingClient, Client: &observe.Caller{User: "me"}, Verb: "create", Object: o, Status: 201, ResourceVersion: version, Cause: seen})
+			if event := j.add(&observe.Delivered{Controller: loopingClient, Change: observe.Added, Object: o, ResourceVersion: version}); !tc.oneEvent {
+				seen = event
+			}
+		}
+		found := Loops(j.records, time.Time{})
+		if is := len(found) == 1 && found[0].Rounds == 9 && found[0].Progress != nil && found[0].Progress.Object.Kind == "ConfigMap"; is != tc.loop {
+			t.Errorf("%s: got %+v", name, found)
+		}
+	}
+}
+
+// A client that changes a Deployment because of what its change has led to: a ReplicaSet is created in each round.
+func TestChangesThatAreRolledOutAreALoop(t *testing.T) {
+	for subresource, loop := range map[string]bool{"": true, "status": false} {
+		var j journal
+		web := observe.Object{Group: "apps", Resource: "deployments", Kind: "Deployment", Namespace: "default", Name: "web"}
+		seen := uint64(0)
+		for i := range 8 {
+			version, next := fmt.Sprint(100+10*i), fmt.Sprint(105+10*i)
+			rs := observe.Object{Group: "apps", Resource: "replicasets", Kind: "ReplicaSet", Namespace: "default", Name: fmt.Sprint("web-", i)}
+			sync := uint64(i + 1)
+			j.add(&observe.Called{Controller: loopingClient, Client: &observe.Caller{User: "me"}, Verb: "update", Subresource: subresource, Object: web, Status: 200, ResourceVersion: version, Cause: seen})
+			event := j.add(&observe.Delivered{Controller: deploymentController, Change: observe.Updated, Object: web, ResourceVersion: version, Queues: []string{"deployment"}, Adds: []uint64{sync}})
+			j.add(&observe.Called{Controller: deploymentController, Verb: "create", Object: rs, Status: 201, ResourceVersion: fmt.Sprint(101 + 10*i), Sync: sync})
+			j.add(&observe.Called{Controller: deploymentController, Verb: "update", Subresource: "status", Object: web, Status: 200, ResourceVersion: next, Sync: sync})
+			j.add(&observe.Synced{Controller: deploymentController, Queue: "deployment", ID: sync, Key: "default/web", KeyBasis: observe.BasisQueue, Add: sync, Cause: event, Sure: true, Took: 9 * time.Millisecond, Writes: 2})
+			seen = j.add(&observe.Delivered{Controller: loopingClient, Change: observe.Updated, Object: web, ResourceVersion: next})
+		}
+		var found []Loop
+		for _, l := range Loops(j.records, time.Time{}) {
+			if l.Controller == loopingClient {
+				found = append(found, l)
+			}
+		}
+		if is := len(found) == 1 && found[0].Rounds == 8 && found[0].Progress != nil && found[0].Progress.Object.Name == "web"; is != loop {
+			t.Errorf("%q: got %+v", subresource, found)
 		}
 	}
 }
