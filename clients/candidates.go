@@ -351,6 +351,9 @@ func (c *candidates) choose(w *write) *event {
 	if len(queued) > 0 {
 		return c.firstTogether(queued)
 	}
+	if base := w.baseEvent; slices.Contains(ownLast, base) && w.began.Sub(base.seen()) <= maxWork {
+		return base
+	}
 	for _, list := range [][]*event{c.changes, w.nearest(c.listed), c.own, c.ownListed} {
 		if len(list) > 0 {
 			return firstOfBurst(list)

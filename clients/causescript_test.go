@@ -222,6 +222,9 @@ func TestCausesOfScriptedPrograms(t *testing.T) {
 		"a container is called as the Site": {playContainerName, tally{right: 1, unknown: 1}},
 		"another change after a pause":      {playChangeAfterPause, tally{right: 4}},
 		"a version from an answer":          {playVersionFromAnswer, tally{right: 4}},
+		"a hot loop":                        {func(s *script) { playHotLoop(s, 3) }, tally{right: 21}},
+		"a hot loop, slower":                {func(s *script) { playHotLoop(s, 40) }, tally{right: 21}},
+		"a hot loop with long syncs":        {func(s *script) { playHotLoop(s, 350) }, tally{right: 21}},
 		"a name that is that of a field":    {playNameOfField, tally{right: 2}},
 		"a name of two letters":             {playShortName, tally{right: 2}},
 		"a second connection":               {playSecondConnection, tally{right: 1}},
@@ -1063,6 +1066,33 @@ func playVersionFromAnswer(s *script) {
 		ms(1)
 		io.WriteString(w, web(11))
 	})
+}
+
+// Each write of the status follows from the one before, as a time in it does.
+func playHotLoop(s *script, pause int) {
+	sendSite, sendDeployment := s.watch(sites+"?watch=1"), s.watch(deployments+"?watch=1")
+	sendSite("ADDED", site(7))
+	ms(4)
+	s.write(siteAdded, "POST", deployments, web(8))
+	sendDeployment("ADDED", web(8))
+	ms(2000)
+	sendDeployment("MODIFIED", web(9))
+	ms(4)
+	truth := "Deployment ns/web updated 9"
+	for version := 10; version < 30; version++ {
+		base := version - 1
+		if version == 10 {
+			base = 7
+		}
+		s.expect(truth, "PUT")
+		s.request("PUT", sites+"/shop/status", site(base), func(w http.ResponseWriter) {
+			ms(1)
+			io.WriteString(w, site(version))
+		})
+		sendSite("MODIFIED", site(version))
+		truth = fmt.Sprintf("Site ns/shop updated %d", version)
+		ms(pause)
+	}
 }
 
 // Each Site has a field that is called as another Site is.

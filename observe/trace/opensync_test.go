@@ -118,3 +118,32 @@ func TestWritesThatAreRecordedSoon(t *testing.T) {
 		}
 	}
 }
+
+// Why explains the write before such a one, if there is any.
+func TestWhyOfAWriteThatIsRecordedSoon(t *testing.T) {
+	const unrecorded = "The API server or an unrecorded client updated Deployment web."
+	created := observe.Called{Verb: "create", Status: 201, ResourceVersion: "7", Wrote: deploymentWritten("7", false)}
+	patched := observe.Called{Verb: "patch", Status: 200, ResourceVersion: "8", Wrote: deploymentWritten("8", false)}
+	for name, tc := range map[string]struct {
+		calls []observe.Called
+		after time.Duration
+		want  string
+	}{
+		"just now":                          {[]observe.Called{created, patched}, time.Millisecond, "\nkubectl (admin) patched Deployment web."},
+		"a while ago":                       {[]observe.Called{created, patched}, time.Second, unrecorded},
+		"just now, without a change before": {[]observe.Called{created}, time.Millisecond, unrecorded},
+	} {
+		records := clientCalls(tc.calls...)
+		last := records[len(records)-1]
+		seen := last.Time.Add(time.Second)
+		records = append(records, observe.Record{Seq: last.Seq + 1, Time: seen, Event: &observe.Delivered{
+			Controller: "deployment-controller", Change: observe.Updated, Object: deployment("web"), ResourceVersion: "9",
+		}})
+		chain, err := Why(records, deployment("web"), Options{What: Changed, State: observe.Snapshot{Time: seen.Add(tc.after)}})
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		t.Log(name)
+		checkSays(t, chain, []string{tc.want}, "")
+	}
+}
