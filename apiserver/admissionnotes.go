@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"slices"
-	"strconv"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/util/validation"
@@ -15,6 +14,7 @@ import (
 	validatingwebhook "k8s.io/apiserver/pkg/admission/plugin/webhook/validating"
 	auditinternal "k8s.io/apiserver/pkg/apis/audit"
 
+	"github.com/ctrlplane/ctrlplane/internal/fieldpaths"
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
@@ -130,22 +130,10 @@ var pointerEscapes = strings.NewReplacer("~1", "/", "~0", "~")
 func fieldPath(pointer string) (path string) {
 	for _, token := range strings.Split(strings.TrimPrefix(pointer, "/"), "/") {
 		if token != "-" {
-			path = appendField(path, pointerEscapes.Replace(token))
+			path = fieldpaths.Append(path, pointerEscapes.Replace(token))
 		}
 	}
 	return path
-}
-
-// appendField appends the name of a field, a key or an index to a path, as Kubernetes writes them:
-// spec.containers[0].image, metadata.labels[app.kubernetes.io/name].
-func appendField(path, name string) string {
-	switch _, err := strconv.ParseUint(name, 10, 32); {
-	case err == nil, strings.Contains(name, "."):
-		return path + "[" + name + "]"
-	case path == "":
-		return name
-	}
-	return path + "." + name
 }
 
 // noteWebhook notes what a webhook does, if it has a webhook's name: a webhook can be named such that annotations of its

@@ -2,13 +2,12 @@ package apiserver
 
 import (
 	"context"
-	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apiserver/pkg/admission"
 	"k8s.io/klog/v2"
-	"sigs.k8s.io/structured-merge-diff/v6/typed"
 
+	"github.com/ctrlplane/ctrlplane/internal/fieldpaths"
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
@@ -74,30 +73,15 @@ func (r policyReinvocation) SetShouldReinvoke() {
 // changedFields returns the paths of the fields that differ between two states of the object of a write, in the version of
 // the request. A list counts as one field.
 func changedFields(before, after runtime.Object, a admission.Attributes, o admission.ObjectInterfaces) (fields []string, err error) {
-	var states [2]*typed.TypedValue
+	var states [2]map[string]any
 	for i, state := range []runtime.Object{before, after} {
 		versioned, err := o.GetObjectConvertor().ConvertToVersion(state, a.GetKind().GroupVersion())
 		if err != nil {
 			return nil, err
 		}
-		content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(versioned)
-		if err != nil {
-			return nil, err
-		}
-		if states[i], err = typed.DeducedParseableType.FromUnstructured(content); err != nil {
+		if states[i], err = runtime.DefaultUnstructuredConverter.ToUnstructured(versioned); err != nil {
 			return nil, err
 		}
 	}
-	differences, err := states[0].Compare(states[1])
-	if err != nil {
-		return nil, err
-	}
-	for elements := range differences.Added.Union(differences.Modified).Union(differences.Removed).Leaves().All() {
-		path := ""
-		for _, e := range elements {
-			path = appendField(path, strings.TrimPrefix(e.String(), "."))
-		}
-		fields = append(fields, path)
-	}
-	return fields, nil
+	return fieldpaths.Changed(states[0], states[1])
 }

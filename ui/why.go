@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/ctrlplane/ctrlplane/health/assert"
 	"github.com/ctrlplane/ctrlplane/internal/words"
 	"github.com/ctrlplane/ctrlplane/observe"
 	"github.com/ctrlplane/ctrlplane/observe/trace"
@@ -43,6 +44,8 @@ type Why struct {
 	BeforeDeletion []string
 	// Trace names what shows the trace of the object: a command, or a key.
 	Trace string
+	// NameFields names the fields that hot loops change, if it can; may be nil.
+	NameFields func([]assert.HotLoop)
 	// ExplainMissing says more about an object without records; may be nil.
 	ExplainMissing func(error) error
 }
@@ -70,6 +73,7 @@ func (q *Why) Chain(records []observe.Record, s trace.Style) (*trace.Chain, erro
 	if q.State.Simulation != "" {
 		o.Working = append(o.Working, q.State.Simulation)
 	}
+	o.Working = append(o.Working, q.describeLoops(records)...)
 	withoutPast := o.Working
 	o.Working = slices.Concat(o.Working, q.describePast(records, s), q.BeforeDeletion)
 	chain, err := trace.Why(records, q.About, *o)
@@ -84,6 +88,21 @@ func (q *Why) Chain(records []observe.Record, s trace.Style) (*trace.Chain, erro
 		err = q.ExplainMissing(err)
 	}
 	return nil, err
+}
+
+// describeLoops says what writes the object again and again, or creates others for it.
+func (q *Why) describeLoops(records []observe.Record) (list []string) {
+	if q.State.Recorded || q.Options.State.Time.IsZero() {
+		return nil
+	}
+	loops := assert.FindLoopsOf(q.About, records, q.Options.State.Time)
+	if q.NameFields != nil {
+		q.NameFields(loops)
+	}
+	for _, l := range loops {
+		list = append(list, "Hot loop: "+l.String()+".")
+	}
+	return list
 }
 
 // describeProblem says what is wrong with the object, and why no client reports its state, if that is known.

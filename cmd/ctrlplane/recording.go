@@ -11,6 +11,7 @@ import (
 	"k8s.io/client-go/restmapper"
 
 	"github.com/ctrlplane/ctrlplane"
+	"github.com/ctrlplane/ctrlplane/health/assert"
 	"github.com/ctrlplane/ctrlplane/internal/kinds"
 	"github.com/ctrlplane/ctrlplane/internal/usage"
 	"github.com/ctrlplane/ctrlplane/observe"
@@ -143,6 +144,8 @@ func (s *recordedSource) mapper() kinds.Mapper {
 func (s *recordedSource) describeNow(context.Context, observe.Object) ui.ObjectState {
 	return ui.ObjectState{Recorded: true}
 }
+
+func (s *recordedSource) nameFields(context.Context, []assert.HotLoop) {}
 
 func (s *recordedSource) unknownKind(ctx context.Context, kind string) error {
 	hint := "check how it is written"

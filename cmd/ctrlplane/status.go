@@ -84,6 +84,9 @@ func (c *statusCommand) run(ctx context.Context, out io.Writer) error {
 	if s.HotLoops, err = assert.FindLoops(ctx, src, s.Time); err != nil {
 		return err
 	}
+	if !c.past.given() {
+		c.target.nameFields(ctx, s.HotLoops)
+	}
 	if s.FailingWrites, err = trace.FindFailingWrites(ctx, src, s.Snapshot); err != nil {
 		return err
 	}
@@ -149,6 +152,12 @@ func printLines(out io.Writer, lines []string) error {
 		}
 	}
 	return nil
+}
+
+func (t *target) nameFields(ctx context.Context, loops []assert.HotLoop) {
+	if cfg, err := t.restConfig(); err == nil {
+		nameFields(ctx, cfg, loops)
+	}
 }
 
 // printHotLoops prints work that repeats itself, and which page explains the first built-in controller among it.

@@ -9,6 +9,7 @@ import (
 
 	controlrest "github.com/ctrlplane/ctrlplane/control/rest"
 	"github.com/ctrlplane/ctrlplane/health"
+	"github.com/ctrlplane/ctrlplane/health/assert"
 	"github.com/ctrlplane/ctrlplane/observe"
 	"github.com/ctrlplane/ctrlplane/observe/inspect"
 	"github.com/ctrlplane/ctrlplane/ui"
@@ -25,6 +26,8 @@ type explainable interface {
 	unknownKind(ctx context.Context, kind string) error
 	// describeNow returns the state of an object at present, as far as it is known.
 	describeNow(ctx context.Context, about observe.Object) ui.ObjectState
+	// nameFields names the fields that hot loops change, if it can.
+	nameFields(ctx context.Context, loops []assert.HotLoop)
 	// explainMissing says more about an object without records, if more is known.
 	explainMissing(ctx context.Context, about observe.Object, err error) error
 }
@@ -50,6 +53,28 @@ type liveSource struct {
 }
 
 func (s liveSource) now() time.Time { return time.Now() }
+
+func (s liveSource) nameFields(ctx context.Context, loops []assert.HotLoop) {
+	nameFields(ctx, s.cfg, loops)
+}
+
+// nameFields names the fields that hot loops change. Those of versions that cannot be read any more stay unknown.
+func nameFields(ctx context.Context, cfg *rest.Config, loops []assert.HotLoop) {
+	if len(loops) == 0 {
+		return
+	}
+	waiter, err := health.New(cfg)
+	if err != nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, examineTimeout)
+	defer cancel()
+	for i := range loops {
+		if l := &loops[i]; l.Wrote != nil {
+			l.Fields, _ = waiter.ChangedFields(ctx, *l.Wrote, l.Version) // it says more, and need not
+		}
+	}
+}
 
 func (s liveSource) resolve(ctx context.Context, kind, namespace, name string) (observe.Object, error) {
 	mapper, err := newKindMapper(s.cfg)

@@ -92,6 +92,7 @@ func (w *waitCommand) waitSettled(ctx context.Context, out io.Writer) error {
 		defer cancel()
 		loops, loopErr := assert.FindLoops(after, src, time.Now())
 		if loopErr == nil {
+			w.target.nameFields(after, loops)
 			loopErr = w.target.printHotLoops(out, loops)
 		}
 		if loopErr == nil {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/ctrlplane/ctrlplane/health/assert"
 	"github.com/ctrlplane/ctrlplane/internal/usage"
 	"github.com/ctrlplane/ctrlplane/observe"
 	"github.com/ctrlplane/ctrlplane/observe/trace"
@@ -64,6 +65,7 @@ func (o *traceCommand) runWhy(cmd *cobra.Command, args []string) error {
 	question := ui.Why{
 		About: about, Options: o.options, State: src.describeNow(ctx, about), Trace: "\"" + o.commandFor("trace", args) + "\"",
 		ExplainMissing: func(err error) error { return src.explainMissing(ctx, about, err) },
+		NameFields:     func(loops []assert.HotLoop) { src.nameFields(ctx, loops) },
 	}
 	question.BeforeDeletion = o.describeBeforeDeletion(ctx, src, about, records)
 	return question.Write(cmd.OutOrStdout(), records, o.format(), traceStyle())

@@ -211,11 +211,24 @@ func TestCurrentLoops(t *testing.T) {
 		t.Errorf("a loop that has ended: %v", got)
 	}
 
-	want := HotLoop{Controller: "loop (me)", Verb: "patch", Rounds: 20, Interval: 50 * time.Millisecond, PerSecond: 20}
-	if got := currentLoops(records, last)[0]; got.Object == nil || got.Object.String() != "ConfigMap default/c" {
-		t.Errorf("its object is %v", got.Object)
-	} else if got.Object = nil; got != want {
-		t.Errorf("got %+v, want %+v", got, want)
+	object := observe.Object{Resource: "configmaps", Kind: "ConfigMap", Namespace: "default", Name: "c"}
+	want := []HotLoop{{Controller: "loop (me)", Verb: "patch", Object: &object, Rounds: 20, Interval: 50 * time.Millisecond, PerSecond: 20, Wrote: &object, Version: "28"}}
+	if diff := cmp.Diff(want, currentLoops(records, last)); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+	if diff := cmp.Diff(want, FindLoopsOf(object, records, last)); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+	if other := FindLoopsOf(observe.Object{Resource: "configmaps", Kind: "ConfigMap", Namespace: "default", Name: "d"}, records, last); len(other) > 0 {
+		t.Errorf("of another object: %v", other)
+	}
+	want[0].Fields = []string{"data.a", "data.b", "data.c", "data.d"}
+	if text := want[0].String(); !strings.HasSuffix(text, "one every 50ms; each changes data.a, data.b, data.c and 1 more") {
+		t.Error(text)
+	}
+	want[0].Key = "default/c"
+	if text := want[0].String(); !strings.HasSuffix(text, "and 1 more of ConfigMap default/c") {
+		t.Error(text)
 	}
 
 	// Of a loop that began before the first record that is kept, not all rounds are known.

@@ -111,6 +111,11 @@ type HotLoop struct {
 	AtLeast   bool          `json:"atLeast,omitempty"`
 	Interval  time.Duration `json:"intervalNanos"` // from one round to the next, on average
 	PerSecond float64       `json:"perSecond"`
+	// Wrote is what the last round has changed, to a version. Fields are which fields of that, if they are known: records have no
+	// objects.
+	Wrote   *observe.Object `json:"wrote,omitempty"`
+	Version string          `json:"version,omitempty"`
+	Fields  []string        `json:"fields,omitempty"`
 }
 
 // searchedRecords is how many of the newest records are searched for hot loops.
@@ -123,6 +128,18 @@ func FindLoops(ctx context.Context, source observe.Source, now time.Time) ([]Hot
 		return nil, err
 	}
 	return currentLoops(page.Records, now), nil
+}
+
+// FindLoopsOf returns each hot loop among the latest of some records that writes an object, or creates others for it, and that
+// has not ended at a time.
+func FindLoopsOf(about observe.Object, records []observe.Record, now time.Time) (loops []HotLoop) {
+	records = records[max(0, len(records)-searchedRecords):]
+	for _, l := range hotLoops(records, now.Add(-2*hotInterval)) {
+		if l.Concerns(about) {
+			loops = append(loops, newHotLoop(l, records))
+		}
+	}
+	return loops
 }
 
 // currentLoops returns each hot loop among the records that has not ended at a time, most rounds first.
@@ -175,11 +192,17 @@ func newHotLoop(l trace.Loop, records []observe.Record) HotLoop {
 	case by != nil:
 		h.Changes = by.Object
 	}
+	if by := l.Change(); by != nil {
+		h.Wrote, h.Version = by.Object, by.ResourceVersion
+	}
 	if h.Interval > 0 {
 		h.PerSecond = float64(time.Second) / float64(h.Interval)
 	}
 	return h
 }
+
+// maxFields is how many fields are named.
+const maxFields = 3
 
 // String says what never rests, in one line.
 func (h HotLoop) String() string {
@@ -195,6 +218,11 @@ func (h HotLoop) String() string {
 	switch {
 	case h.Creates != "":
 		each = "; each creates another " + h.Creates
+	case len(h.Fields) > 0:
+		each = "; each changes " + words.First(h.Fields, maxFields)
+		if h.Key != "" {
+			each += fmt.Sprintf(" of %s", h.Wrote)
+		}
 	case h.Changes != nil:
 		each = fmt.Sprintf("; each changes %s", h.Changes)
 	}

@@ -32,6 +32,7 @@ func Query() observe.Query {
 func (o *Options) ReadRecords(ctx context.Context, source observe.Source) ([]observe.Record, error) {
 	q := Query()
 	q.After = o.After
+	o.readAt = time.Now()
 	page, err := source.Records(ctx, q)
 	if err != nil {
 		return nil, err

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"regexp"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/ctrlplane/ctrlplane/observe"
@@ -32,6 +33,27 @@ func (l *Loop) Interval() time.Duration {
 
 // Creates reports whether each round creates another object.
 func (l *Loop) Creates() bool { return l.Progress != nil && l.Progress.creates() }
+
+// Change returns the write of the last round that changes an object without creating it; nil if there is none.
+func (l *Loop) Change() *Node {
+	for _, n := range slices.Backward(l.Round) { // from cause to effect
+		if n.Kind == Call && n.Controller == l.Controller && n.isWrite() && !n.isProgress() && !n.failed() && !n.noEffect && n.ResourceVersion != "" {
+			return n
+		}
+	}
+	return nil
+}
+
+// Concerns reports whether a loop writes an object, or creates others for it: its syncs have the object's key, and their queue
+// is called as its kind, or the owner is known.
+func (l *Loop) Concerns(about observe.Object) bool {
+	if l.Key == about.Key() && strings.EqualFold(l.Queue, about.Kind) {
+		return true
+	}
+	return slices.ContainsFunc(l.Round, func(n *Node) bool {
+		return n.Kind == Call && n.isWrite() && (n.isAbout(about) || n.owner != nil && placeOf(n.owner) == placeOf(&about))
+	})
+}
 
 // maxRound is how many nodes a round may have. Longer chains are not followed.
 const maxRound = 64

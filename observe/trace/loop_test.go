@@ -48,6 +48,19 @@ func TestLoops(t *testing.T) {
 	if l.Controller != "widget" || l.Queue != "widget" || l.Key != "default/web" || l.Rounds != 30 || l.Interval() != 10*time.Millisecond {
 		t.Errorf("got %+v, every %v", l, l.Interval())
 	}
+	for o, want := range map[observe.Object]bool{
+		{Resource: "widgets", Group: "example.com", Kind: "Widget", Namespace: "default", Name: "web"}:  true,
+		{Resource: "others", Group: "example.com", Kind: "Widget", Namespace: "default", Name: "web"}:   true, // the queue is called so
+		{Resource: "others", Group: "example.com", Kind: "Other", Namespace: "default", Name: "web"}:    false,
+		{Resource: "widgets", Group: "example.com", Kind: "Widget", Namespace: "default", Name: "web2"}: false,
+	} {
+		if got := l.Concerns(o); got != want {
+			t.Errorf("%s: %v", o, got)
+		}
+	}
+	if by := l.Change(); by == nil || by.ResourceVersion != "129" {
+		t.Errorf("its change: %+v", by)
+	}
 	lines := strings.Join(l.Lines(), "\n")
 	for _, want := range []string{"updated Widget default/web (version 129)", "saw Widget default/web updated", "synced default/web"} {
 		if !strings.Contains(lines, want) {

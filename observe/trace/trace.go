@@ -44,7 +44,8 @@ type Options struct {
 	// Working says what controllers do for the object at present, one sentence each.
 	Working []string
 
-	following bool // the end of a sync is still to come, and says what it follows from
+	following bool
+	readAt    time.Time // before ReadRecords has read them // the end of a sync is still to come, and says what it follows from
 }
 
 // Tree has the writes to an object and everything that they set off.
@@ -90,7 +91,7 @@ func Build(records []observe.Record, about observe.Object, o Options) (*Tree, er
 	f := pruner{o}
 	bindings := g.bindingsOfCreated(mine)
 	for _, n := range g.nodes {
-		if !mine[n] && !bindings[n] || n.descendsFrom(mine) || n.isRecordedSoon(o.State.Time) {
+		if !mine[n] && !bindings[n] || n.descendsFrom(mine) || n.isRecordedSoon(o.recordedUntil()) {
 			continue
 		}
 		switch {
@@ -104,6 +105,14 @@ func Build(records []observe.Record, about observe.Object, o Options) (*Tree, er
 	t.unexplained = g.unexplainedCreations(about, mine)
 	t.setOffsets()
 	return t, nil
+}
+
+// recordedUntil returns when the records were read, or the earlier moment that they lead to; zero if neither is known.
+func (o *Options) recordedUntil() time.Time {
+	if o.readAt.IsZero() || o.State.Time.Before(o.readAt) {
+		return o.State.Time
+	}
+	return o.readAt
 }
 
 // isRecordedSoon reports whether n is a write that is known by its events only, and just now: the record of its call

@@ -70,6 +70,15 @@ func Why(records []observe.Record, about observe.Object, o Options) (*Chain, err
 		return nil, noRecordsError(about, o)
 	}
 	mine = inStoredOrder(mine, about)
+	recorded := slices.DeleteFunc(slices.Clone(mine), func(n *Node) bool { return n.isRecordedSoon(o.recordedUntil()) })
+	if c, err := g.why(recorded, records, about, o); err == nil || len(recorded) == len(mine) {
+		return c, err
+	}
+	return g.why(mine, records, about, o)
+}
+
+// why is Why with the nodes about the object.
+func (g *graph) why(mine []*Node, records []observe.Record, about observe.Object, o Options) (*Chain, error) {
 	last := map[What]*Node{}
 	for _, n := range mine {
 		if w := n.writeEffect(about); w != "" {

@@ -158,6 +158,10 @@ func TestRunSettleEndsAtHotLoop(t *testing.T) {
 		}
 		return n >= first+20
 	})
+	status := program.Command(t, "--data-dir", r.dataDir, "status")
+	if out, stderr, code := program.Run(t, status); code != 0 || !strings.Contains(out, "update of ConfigMap default/mine repeats itself") || !strings.Contains(out, "; each changes data.n\n") {
+		t.Errorf("exit code %d: %s%s", code, stderr, out)
+	}
 	r.stdin.Close()
 	r.requireExit(t, 123)
 	if err := <-loop; err == nil { // the control plane has ended
