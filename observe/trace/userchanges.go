@@ -17,7 +17,7 @@ func userChanges(nodes []*Node, about observe.Object) (changes []*Node, later *N
 		case effect == Created, effect == Deleted, effect == Changed && n.Verb == observe.VerbRestore:
 			changes, later = nil, nil
 		case effect != Changed || n.Subresource == "status" || n.marks(&about):
-		case n.client && n.parent == nil && n.cause == 0 && n.unexplained == nil:
+		case n.isByUser():
 			changes, later = append(changes, n), nil
 		case n.Kind == Call:
 			later = n
@@ -77,4 +77,11 @@ func (c *Chain) writeUserChanges(p *painter) {
 		text = fmt.Sprintf("Later changed %s by requests of users, last %s%s%s", words.Times(n), when, text, c.hint(last))
 	}
 	p.writeSentence(p.sentence(text))
+}
+
+// writeIgnored says which controllers have ignored the last change, which a user has made.
+func (c *Chain) writeIgnored(p *painter) {
+	for _, e := range c.ignored {
+		p.writeSentence(p.warn(p.sentence(p.actor(e) + " " + describeChange(e))))
+	}
 }
