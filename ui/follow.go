@@ -18,7 +18,7 @@ const (
 // FollowOptions selects what Follow writes.
 type FollowOptions struct {
 	// JSON writes every record as one JSON object per line. Without it, Follow
-	// writes one line of text per notable event.
+	// writes one line of text per notable event, and per hot loop.
 	JSON bool
 	// After is the Seq of the last record to leave out; 0 writes all records that
 	// the source still keeps.
@@ -30,9 +30,10 @@ type FollowOptions struct {
 // keeps retrying.
 func Follow(ctx context.Context, w io.Writer, src observe.Source, o FollowOptions) error {
 	var out bytes.Buffer // collects the lines of one poll, so that w receives whole lines
-	f := follower{src: src, after: o.After, out: &plainWriter{w: &out}}
-	if o.JSON {
-		f.out = &jsonWriter{w: &out}
+	f := follower{src: src, after: o.After, out: &jsonWriter{w: &out}}
+	if !o.JSON {
+		plain := &plainWriter{w: &out}
+		f.out, f.loops = plain, &loopReporter{out: plain, found: map[loopSubject]time.Time{}}
 	}
 	ticker := time.NewTicker(pollInterval)
 	defer ticker.Stop()
@@ -81,6 +82,7 @@ type follower struct {
 	snapshotAt   time.Time // when the last snapshot was requested
 	started      time.Time // start time of the observed process
 	disconnected bool
+	loops        *loopReporter // nil if it writes records only
 }
 
 func (f *follower) poll(ctx context.Context, now time.Time) error {
@@ -106,11 +108,19 @@ func (f *follower) pollSnapshot(ctx context.Context, now time.Time) error {
 	}
 	if !f.started.IsZero() && !s.Process.Started.Equal(f.started) {
 		f.after = 0
+		if f.loops != nil {
+			clear(f.loops.found)
+		}
 		if err := f.out.writeNotice(Notice{Kind: "restarted", Time: now}); err != nil {
 			return err
 		}
 	}
 	f.started = s.Process.Started
+	if f.loops != nil {
+		if err := f.loops.poll(ctx, f.src, s); err != nil {
+			return err
+		}
+	}
 	return f.out.writeSnapshot(s)
 }
 

@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -55,6 +57,48 @@ func TestFollowWritesNotableEvents(t *testing.T) {
 		wait(snapshotInterval)
 		expectLines(t, out, "replicaset-controller  create  Pod default/web-1  201  3ms", "settled")
 	})
+}
+
+// A hot loop has a line of its own when it is found, and not again while it goes on.
+func TestFollowWritesHotLoops(t *testing.T) {
+	object := observe.Object{Resource: "configmaps", Kind: "ConfigMap", Namespace: "default", Name: "c"}
+	repeat := func(src *fakeSource, rounds int, wait func(time.Duration)) {
+		for range rounds {
+			version := strconv.Itoa(len(src.records))
+			src.addRecords(
+				&observe.Called{
+					Controller: "shop (me)", Client: &observe.Caller{User: "me"}, Verb: "patch", Object: object, Status: 200, ResourceVersion: version, Cause: uint64(len(src.records)),
+					Wrote: []observe.Written{{Resource: "configmaps", Namespace: "default", Name: "c", ResourceVersion: version}},
+				},
+				&observe.Delivered{Controller: "shop (me)", Change: observe.Updated, Object: object, ResourceVersion: version})
+			wait(100 * time.Millisecond)
+		}
+	}
+	for name, tc := range map[string]struct {
+		o    FollowOptions
+		want int
+	}{"plain": {FollowOptions{}, 1}, "JSON": {FollowOptions{JSON: true}, 0}} {
+		t.Run(name, func(t *testing.T) {
+			testFollow(t, tc.o, func(t *testing.T, src *fakeSource, out *lineBuffer, wait func(time.Duration)) {
+				expect := func(when string, want int) {
+					t.Helper()
+					lines := slices.DeleteFunc(out.takeLines(), func(line string) bool { return !strings.HasPrefix(line, "hot loop: ") })
+					if len(lines) != want || want > 0 && !strings.HasPrefix(lines[0], "hot loop: shop (me): patch of ConfigMap default/c repeats itself: ") {
+						t.Errorf("%s: %q, want %d", when, lines, want)
+					}
+				}
+				src.change(func() { src.process.Settled, src.queues = false, []observe.Queue{{Name: "shop", AddRate: 10}} })
+				repeat(src, 250, wait)
+				expect("a loop of 25 s", tc.want)
+				wait(2 * loopMemory)
+				repeat(src, 250, wait)
+				expect("the loop began again", tc.want)
+				src.change(func() { src.process.Started, src.records = time.Now(), nil })
+				repeat(src, 250, wait)
+				expect("another control plane", tc.want)
+			})
+		})
+	}
 }
 
 func TestFollowStartsAfterSeq(t *testing.T) {

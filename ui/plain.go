@@ -5,6 +5,7 @@ import (
 	"io"
 	"time"
 
+	"github.com/ctrlplane/ctrlplane/health/assert"
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
@@ -72,6 +73,10 @@ func (p *plainWriter) writeNotice(n Notice) error {
 		"restarted":    "the control plane was restarted",
 	}[n.Kind]
 	return p.writeLine(joinFields([]string{formatTime(n.Time.Local()), text}))
+}
+
+func (p *plainWriter) writeLoop(now time.Time, l assert.HotLoop) error {
+	return p.writeLine(joinFields([]string{formatTime(now.Local()), "hot loop: " + l.String()}))
 }
 
 func (p *plainWriter) writeLine(s string) error {

@@ -24,6 +24,7 @@ func (c *Chain) writeText(w io.Writer, s Style) error {
 	if c.What != Changed {
 		c.writeUserChanges(p)
 	}
+	c.writeIgnored(p)
 	c.writeSince(p)
 	switch {
 	case c.Now != "":

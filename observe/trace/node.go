@@ -87,6 +87,9 @@ type Node struct {
 	// Watchers is the number of controllers that received an event of the write.
 	Watchers int `json:"watchers,omitempty"`
 
+	// Ignored is set for an event of a user's write for which a controller of an operator has certainly queued no key.
+	Ignored bool `json:"ignored,omitempty"`
+
 	// For syncs.
 	Queue    string        `json:"queue,omitempty"`
 	Key      string        `json:"key,omitempty"`

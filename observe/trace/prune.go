@@ -46,7 +46,7 @@ func (f pruner) attachKept(n *Node, children map[*Node][]*Node, depth int) bool 
 func (n *Node) isNotable() bool {
 	switch n.Kind {
 	case Event:
-		return false
+		return n.Ignored
 	case Sync:
 		return n.Failed || n.Open
 	case Call:

@@ -84,7 +84,9 @@ func TestWhySaysWhatHappenedSince(t *testing.T) {
 		"changed since":                    {[]observe.Called{created, scaled, status}, "", []string{"was created", later + `scaled Deployment web: "why web --changed" shows the last change.`}, "times"},
 		"changed twice":                    {[]observe.Called{created, patched, scaled, status}, "", []string{`Later changed 2 times by requests of users, last at 12:00:02.000, kubectl (admin) scaled Deployment web: "why web --changed" shows the last change.`}, ""},
 		"changed, then its status":         {[]observe.Called{created, scaled, status}, Changed, []string{"The last change by a user: at 12:00:01.000, kubectl (admin) scaled Deployment web; what follows has changed only the status since."}, "Later"},
-		"changed, then reverted":           {[]observe.Called{created, scaled, reverted, status}, Changed, []string{"The last change by a user: at 12:00:01.000, kubectl (admin) scaled Deployment web; after it, at 12:00:02.000, kubectl (admin) patched Deployment web; what follows has changed only the status since."}, "Later"},
+		"changed, then reverted":           {[]observe.Called{created, scaled, reverted, status}, Changed, []string{"The last change by a user: at 12:00:01.000, kubectl (admin) scaled Deployment web; 1.0 s after it, kubectl (admin) patched Deployment web; what follows has changed only the status since."}, "Later"},
+		"created, changed, then reverted":  {[]observe.Called{created, scaled, reverted, status}, "", []string{`Later, at 12:00:01.000, kubectl (admin) scaled Deployment web; 1.0 s after it, kubectl (admin) patched Deployment web: "why web --changed" shows the last change.`}, ""},
+		"reverted last":                    {[]observe.Called{created, scaled, reverted}, Changed, []string{"kubectl (admin) patched Deployment web."}, "by a user"},
 		"changed and deleted":              {[]observe.Called{created, scaled, gone}, "", []string{"deleted Deployment web"}, "scaled"},
 		"only its status":                  {[]observe.Called{created, status}, Changed, []string{"was changed"}, "last change by a user"},
 		"refused, then done":               {[]observe.Called{created, refused, scaled}, "", []string{"was created", `Later, at 12:00:02.000, kubectl (admin) scaled Deployment web: "why web --changed" shows the last change.`}, "failed"},
@@ -109,6 +111,42 @@ func TestWhySaysWhatHappenedSince(t *testing.T) {
 			}
 			checkSays(t, chain, tc.says, tc.saysNone)
 		})
+	}
+}
+
+// An operator undoes the change of a user, and a controller that has seen the change writes the status after that: what the
+// last write follows from does not tell who has undone it.
+func TestWhySaysWhoHasChangedItAfterAUser(t *testing.T) {
+	const patched, undone, status = 1, 2, 3
+	records := clientCalls(
+		observe.Called{Verb: "create", Status: 201, ResourceVersion: "7", Wrote: deploymentWritten("7", false)},
+		observe.Called{Verb: "patch", ResourceVersion: "8", Wrote: deploymentWritten("8", false)},
+		observe.Called{Verb: "update", ResourceVersion: "9", Wrote: deploymentWritten("9", false)},
+		observe.Called{Verb: "update", ResourceVersion: "10", Wrote: deploymentWritten("10", false), Subresource: "status"},
+	)
+	for n, by := range map[int]string{undone: "shop-operator", status: "rollout-operator"} {
+		c := records[n].Event.(*observe.Called)
+		c.Controller, c.Cause = by, uint64(10+n)
+		records = append(records, observe.Record{Seq: c.Cause, Time: records[patched].Time.Add(time.Millisecond), Event: &observe.Delivered{
+			Controller: by, Change: observe.Updated, Object: deployment("web"), ResourceVersion: "8",
+		}})
+	}
+	const says = "kubectl (admin) patched Deployment web; 1.0 s after it, shop-operator updated Deployment web likely because Deployment web was updated"
+	for _, tc := range []struct {
+		records        []observe.Record
+		what           What
+		says, saysNone string
+	}{
+		{records, "", "Later, at 12:00:01.000, " + says + `: "why web --changed" shows`, ""},
+		{records, Changed, "The last change by a user: at 12:00:01.000, " + says + "; what follows", ""},
+		{slices.Delete(slices.Clone(records), undone, undone+1), Changed, "It began when kubectl (admin) patched Deployment web.", "by a user"},
+	} {
+		slices.SortFunc(tc.records, func(a, b observe.Record) int { return int(a.Seq) - int(b.Seq) })
+		chain, err := Why(tc.records, deployment("web"), Options{What: tc.what, WhyChanged: "why web --changed"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		checkSays(t, chain, []string{tc.says}, tc.saysNone)
 	}
 }
 

@@ -81,12 +81,7 @@ func Build(records []observe.Record, about observe.Object, o Options) (*Tree, er
 	if len(mine) == 0 {
 		return nil, noRecordsError(about, o)
 	}
-	children := map[*Node][]*Node{}
-	for _, n := range g.nodes { // in chronological order, so children are as well
-		if n.parent != nil {
-			children[n.parent] = append(children[n.parent], n)
-		}
-	}
+	children := g.children()
 	t := &Tree{About: about, Missed: o.Missed, Roots: []*Node{}, all: o.All, completeAfter: o.CompleteAfter}
 	f := pruner{o}
 	bindings := g.bindingsOfCreated(mine)
@@ -94,6 +89,7 @@ func Build(records []observe.Record, about observe.Object, o Options) (*Tree, er
 		if !mine[n] && !bindings[n] || n.descendsFrom(mine) || n.isRecordedSoon(o.recordedUntil()) {
 			continue
 		}
+		g.noteIgnored(n, children, o)
 		switch {
 		case f.attachKept(n, children, 0):
 			n.root = true
@@ -113,6 +109,17 @@ func (o *Options) recordedUntil() time.Time {
 		return o.State.Time
 	}
 	return o.readAt
+}
+
+// children returns the nodes that follow from each node, in chronological order.
+func (g *graph) children() map[*Node][]*Node {
+	children := map[*Node][]*Node{}
+	for _, n := range g.nodes {
+		if n.parent != nil {
+			children[n.parent] = append(children[n.parent], n)
+		}
+	}
+	return children
 }
 
 // isRecordedSoon reports whether n is a write that is known by its events only, and just now: the record of its call

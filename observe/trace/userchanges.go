@@ -17,7 +17,7 @@ func userChanges(nodes []*Node, about observe.Object) (changes []*Node, later *N
 		case effect == Created, effect == Deleted, effect == Changed && n.Verb == observe.VerbRestore:
 			changes, later = nil, nil
 		case effect != Changed || n.Subresource == "status" || n.marks(&about):
-		case n.client && n.parent == nil && n.cause == 0 && n.unexplained == nil:
+		case n.isByUser():
 			changes, later = append(changes, n), nil
 		case n.Kind == Call:
 			later = n
@@ -29,14 +29,32 @@ func userChanges(nodes []*Node, about observe.Object) (changes []*Node, later *N
 // addUserChanges notes what users have changed since a creation, or before a write that explains little: of the status, or
 // one that is not recorded, most often the API server's own.
 func (c *Chain) addUserChanges(changes []*Node, later *Node) {
-	c.laterChange = later
-	shown := c.Links[0]
-	isLast := len(changes) > 0 && slices.Contains(c.Links, changes[len(changes)-1])
-	if c.What == Created || c.What == Changed && (shown.Subresource == "status" || shown.unrecorded) && !isLast {
+	if len(changes) == 0 {
+		return
+	}
+	shown, last := c.Links[0], changes[len(changes)-1]
+	if !slices.Contains(c.Since, last) && !slices.Contains(c.Links, later) {
+		c.laterChange = later
+	}
+	isTold := slices.Contains(c.Links, last) && c.laterChange == nil
+	if c.What == Created || c.What == Changed && (shown.Subresource == "status" || shown.unrecorded) && !isTold {
 		c.userChanges = slices.DeleteFunc(slices.Clone(changes), func(n *Node) bool {
 			return slices.Contains(c.Since, n) || c.What == Created && !n.Time.After(shown.Time)
 		})
 	}
+}
+
+// laterChangeNote says who has changed the object after a user, and why: that may have undone the change.
+func (c *Chain) laterChangeNote(p phrases, user *Node) string {
+	by := c.laterChange
+	if by == nil {
+		return ""
+	}
+	note := fmt.Sprintf("; %s after it, %s %s", p.formatDuration(max(by.End().Sub(user.End()), 0)), p.actor(by), p.outcome(by))
+	if e := by.news(); e != nil {
+		note += " " + p.because(by, e, "")
+	}
+	return note
 }
 
 // writeUserChanges says how often users have changed the object, and how last.
@@ -46,21 +64,24 @@ func (c *Chain) writeUserChanges(p *painter) {
 		return
 	}
 	last := c.userChanges[n-1]
-	text := p.actor(last) + " " + p.outcome(last)
+	text := p.actor(last) + " " + p.outcome(last) + c.laterChangeNote(p.phrases, last)
 	when := "at " + p.formatClock(last.Time) + ", "
 	switch {
 	case c.What == Changed && c.Links[0].unrecorded:
 		text = "The last recorded change by a user: " + when + text
 	case c.What == Changed:
-		text = "The last change by a user: " + when + text
-		if by := c.laterChange; by != nil {
-			text += "; after it, at " + p.formatClock(by.Time) + ", " + p.actor(by) + " " + p.outcome(by)
-		}
-		text += "; what follows has changed only the status since"
+		text = "The last change by a user: " + when + text + "; what follows has changed only the status since"
 	case n == 1:
 		text = "Later, " + when + text + c.hint(last)
 	default:
 		text = fmt.Sprintf("Later changed %s by requests of users, last %s%s%s", words.Times(n), when, text, c.hint(last))
 	}
 	p.writeSentence(p.sentence(text))
+}
+
+// writeIgnored says which controllers have ignored the last change, which a user has made.
+func (c *Chain) writeIgnored(p *painter) {
+	for _, e := range c.ignored {
+		p.writeSentence(p.warn(p.sentence(p.actor(e) + " " + describeChange(e))))
+	}
 }

@@ -56,6 +56,7 @@ type Chain struct {
 	held          bool                     // the object is marked as deleted, and nothing has removed it
 	userChanges   []*Node                  // as addUserChanges has found
 	laterChange   *Node                    // the last one of more than the status after them, by another one
+	ignored       []*Node                  // events of the last change, if a user has made it
 	failedEffects []*failedEffect          // which Failing has in words
 	completeAfter uint64                   // as Options.CompleteAfter
 }
@@ -98,6 +99,9 @@ func (g *graph) why(mine []*Node, records []observe.Record, about observe.Object
 	c.quoteReason(records)
 	c.addSince(last)
 	c.addUserChanges(userChanges(mine, about))
+	if n := lastChange(mine, about); n != nil && (what == Created || what == Changed) {
+		c.ignored = g.ignoredEvents(n, o)
+	}
 	if o.What == "" {
 		c.failedEffects = g.failedEffects(about, o.State)
 	}

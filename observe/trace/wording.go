@@ -217,7 +217,11 @@ func describeChange(e *Node) string {
 	if e.Change == observe.Listed {
 		return "listed it"
 	}
-	return "saw it " + e.whatChanged()
+	s := "saw it " + e.whatChanged()
+	if e.Ignored {
+		s += ignoredNote
+	}
+	return s
 }
 
 // whatChanged says what has happened to the object of an event.

@@ -33,6 +33,8 @@ type Entry struct {
 
 	// Asked says that a running control plane was asked, Observed that it observes
 	// what the controller does. Without both, State, Watches and Writes are unknown.
+	// Of a controller that a client reports, Watches are the resources whose events it has received so far, and Client has
+	// what the client watches, for all of its controllers.
 	Asked    bool                 `json:"asked"`
 	Observed bool                 `json:"observed"`
 	State    string               `json:"state,omitempty"`
@@ -40,6 +42,7 @@ type Entry struct {
 	Watches  []string             `json:"watches,omitempty"`
 	Writes   []observe.WriteCount `json:"writes,omitempty"` // so far
 	Queues   []Queue              `json:"queues,omitempty"`
+	Client   *Client              `json:"client,omitempty"`
 
 	Decides     []string       `json:"decides"`
 	Here        []string       `json:"here,omitempty"` // what differs in ctrlplane
@@ -50,6 +53,13 @@ type Entry struct {
 	Fails       []Failure      `json:"fails"`
 	Source      []Source       `json:"source"`
 	Drawing     string         `json:"drawing,omitempty"`
+}
+
+// Client is the client that reports a controller.
+type Client struct {
+	Name    string   `json:"name"`
+	Watches []string `json:"watches,omitempty"` // resources
+	Refused string   `json:"refused,omitempty"` // lists and watches, as observe.Client.Refused
 }
 
 // Queue is a work queue. Its numbers have the meaning of the workqueue_* metrics.
@@ -94,12 +104,28 @@ func (p Page) NewEntry(k Facts) Entry {
 			}
 		}
 		queues = k.Snapshot.Queues
+		e.Client = clientOf(k.Snapshot, p.Name)
 	}
 	e.Queues = p.joinQueues(queues)
 	if k.RBAC != nil {
 		e.Permissions = k.RBAC.Permissions(e.As)
 	}
 	return e
+}
+
+// clientOf returns the client that reports a controller; nil if none does.
+func clientOf(s *observe.Snapshot, controller string) *Client {
+	i := slices.IndexFunc(s.Clients, func(c observe.Client) bool { return slices.Contains(c.Controllers, controller) })
+	if i < 0 {
+		return nil
+	}
+	c := &Client{Name: s.Clients[i].Name, Refused: s.Clients[i].Refused}
+	for _, w := range s.Clients[i].Watches {
+		c.Watches = append(c.Watches, w.Resource)
+	}
+	slices.Sort(c.Watches)
+	c.Watches = slices.Compact(c.Watches)
+	return c
 }
 
 // joinQueues returns the controller's observed queues, and the queues of the page

@@ -1,6 +1,7 @@
 package explain
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/ctrlplane/ctrlplane/observe"
@@ -23,5 +24,21 @@ func TestReportedPageByPartOfName(t *testing.T) {
 		if page, ok := ReportedPage(s, name); ok != (want != "") || page.Name != want {
 			t.Errorf("%s: got %q, %v, want %q", name, page.Name, ok, want)
 		}
+	}
+}
+
+// What a controller has had events of so far is not what it watches: these may be of kinds without objects, or refused.
+func TestReportedPageNamesTheWatchesOfItsClient(t *testing.T) {
+	s := &observe.Snapshot{
+		Clients: []observe.Client{{
+			Name: "shop (admin)", Controllers: []string{"shop/site"}, Refused: "list of configmaps is refused",
+			Watches: []observe.ClientWatch{{Resource: "sites.example.com"}, {Resource: "deployments.apps"}, {Resource: "sites.example.com", Namespace: "shop"}},
+		}},
+		Controllers: []observe.Controller{{Name: "shop/site", State: "running", Watches: []string{"sites.example.com"}}},
+	}
+	page, _ := ReportedPage(s, "shop/site")
+	const want = "\nWatches of shop (admin)\n  deployments.apps, sites.example.com\n  list of configmaps is refused\n\nHad events so far of\n  sites.example.com\n"
+	if text := renderText(t, page.NewEntry(Facts{Snapshot: s}), Style{}); !strings.Contains(text, want) {
+		t.Errorf("no %q in:\n%s", want, text)
 	}
 }

@@ -95,9 +95,16 @@ func (w *entryWriter) writeList(title string, items []string) {
 
 // writeObserved writes what a control plane has observed, or why nothing is known.
 func (w *entryWriter) writeObserved(e Entry) {
+	if e.Client != nil {
+		w.writeClient(*e.Client)
+	}
 	if e.Observed {
-		w.writeSection("Watches")
-		w.writeText(cmp.Or(strings.Join(e.Watches, ", "), "no events: it checks periodically"))
+		title, none := "Watches", "no events: it checks periodically"
+		if e.Client != nil {
+			title, none = "Had events so far of", "nothing"
+		}
+		w.writeSection(title)
+		w.writeText(cmp.Or(strings.Join(e.Watches, ", "), none))
 		w.writeSection("Writes so far")
 		var writes []string
 		for _, x := range e.Writes {
@@ -118,6 +125,15 @@ func (w *entryWriter) writeObserved(e Entry) {
 	case !e.Observed:
 		w.writeSection("Watches, writes")
 		w.writeText("Nothing is observed, because the control plane runs with --observe-records -1.")
+	}
+}
+
+// writeClient writes what the client watches that reports a controller: the watches of its controllers are the same.
+func (w *entryWriter) writeClient(c Client) {
+	w.writeSection("Watches of " + words.OneLine(c.Name))
+	w.writeText(cmp.Or(strings.Join(c.Watches, ", "), "none"))
+	if c.Refused != "" {
+		w.writeText(words.OneLine(c.Refused))
 	}
 }
 

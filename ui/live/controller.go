@@ -70,12 +70,21 @@ func (m model) addStateLine(s *detailBuilder, c observe.Controller) {
 	}
 }
 
+// isReported reports whether a client reports the controller.
+func (m model) isReported(controller string) bool {
+	return slices.ContainsFunc(m.snapshot.Clients, func(c observe.Client) bool { return slices.Contains(c.Controllers, controller) })
+}
+
 // addControllerTotals adds what a controller watches and writes, and its counters.
 func (m model) addControllerTotals(s *detailBuilder, c observe.Controller) {
 	if len(c.Aliases) > 0 {
 		s.addField("aliases", words.OneLine(strings.Join(c.Aliases, ", ")))
 	}
-	s.addField("watches", words.OneLine(cmp.Or(strings.Join(c.Watches, ", "), "?")))
+	watches := "watches"
+	if m.isReported(c.Name) { // what its client watches is not known for each of its controllers
+		watches = "events of"
+	}
+	s.addField(watches, words.OneLine(cmp.Or(strings.Join(c.Watches, ", "), "?")))
 	var writes []string
 	for _, w := range c.Writes {
 		writes = append(writes, fmt.Sprintf("%s %s ×%s", w.Verb, w.Resource, ui.GroupDigits(w.Count)))

@@ -10,15 +10,7 @@ import (
 
 	"github.com/ctrlplane/ctrlplane/health/assert"
 	"github.com/ctrlplane/ctrlplane/internal/words"
-	"github.com/ctrlplane/ctrlplane/observe"
 	"github.com/ctrlplane/ctrlplane/ui"
-)
-
-const (
-	// loopInterval is how often hot loops are looked for, which reads thousands of records.
-	loopInterval = 5 * time.Second
-	// loopRate is the least rate per second of what may be a hot loop.
-	loopRate = 2
 )
 
 // hotLoops are those of the present that were found last.
@@ -35,22 +27,7 @@ type loopResult struct {
 
 // needsLoops reports whether to look for hot loops now.
 func (m model) needsLoops() bool {
-	return m.source != nil && m.past == nil && !m.frozen && m.hasSnapshot && !m.loops.looking && m.now.Sub(m.loops.at) >= loopInterval
-}
-
-// isRepeating reports whether anything happens often enough to be a hot loop.
-func isRepeating(s observe.Snapshot) bool {
-	for i := range s.Queues {
-		if s.Queues[i].AddRate >= loopRate {
-			return true
-		}
-	}
-	for i := range s.Clients {
-		if s.Clients[i].RequestRate >= loopRate {
-			return true
-		}
-	}
-	return false
+	return m.source != nil && m.past == nil && !m.frozen && m.hasSnapshot && !m.loops.looking && m.now.Sub(m.loops.at) >= ui.LoopInterval
 }
 
 // loopCmd returns a command that looks for hot loops. If the records cannot be read there is nothing to show: pulls say why.

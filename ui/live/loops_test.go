@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/ctrlplane/ctrlplane/observe"
+	"github.com/ctrlplane/ctrlplane/ui"
 )
 
 // loopingRecords returns rounds in which each sync of a Deployment is caused by the write of the one before, and a
@@ -84,7 +85,7 @@ func TestHotLoops(t *testing.T) {
 	if m.needsLoops() {
 		t.Error("it looks again at once")
 	}
-	m.now = m.now.Add(loopInterval)
+	m.now = m.now.Add(ui.LoopInterval)
 	source.snapshot.Clients = nil
 	for i := range source.snapshot.Queues {
 		source.snapshot.Queues[i].AddRate = 0.2

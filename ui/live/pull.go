@@ -11,6 +11,7 @@ import (
 
 	"github.com/ctrlplane/ctrlplane/internal/words"
 	"github.com/ctrlplane/ctrlplane/observe"
+	"github.com/ctrlplane/ctrlplane/ui"
 )
 
 const (
@@ -144,7 +145,7 @@ func (m model) handleTick(now time.Time) (model, tea.Cmd) {
 		m.pulling, m.pullStarted = true, now
 		cmds = append(cmds, m.pullCmd(w))
 	}
-	if !isRepeating(m.snapshot) {
+	if !ui.IsRepeating(m.snapshot) {
 		m.loops.found = nil
 	} else if m.needsLoops() {
 		m.loops.looking = true

@@ -1,0 +1,80 @@
+package ui
+
+import (
+	"context"
+	"time"
+
+	"github.com/ctrlplane/ctrlplane/health/assert"
+	"github.com/ctrlplane/ctrlplane/observe"
+)
+
+const (
+	// LoopInterval is how often views look for hot loops, which reads thousands of records.
+	LoopInterval = 5 * time.Second
+	// loopRate is the least rate per second of what may be a hot loop.
+	loopRate = 2
+	// loopMemory is for how long a loop that was not found again is still taken for the same one.
+	loopMemory = time.Minute
+)
+
+// IsRepeating reports whether anything happens often enough to be a hot loop.
+func IsRepeating(s observe.Snapshot) bool {
+	for i := range s.Queues {
+		if s.Queues[i].AddRate >= loopRate {
+			return true
+		}
+	}
+	for i := range s.Clients {
+		if s.Clients[i].RequestRate >= loopRate {
+			return true
+		}
+	}
+	return false
+}
+
+// loopSubject identifies the work that repeats itself.
+type loopSubject struct {
+	controller, queue, key, verb, object, subresource string
+}
+
+// loopReporter writes a line for each hot loop that it has not found before.
+type loopReporter struct {
+	out   *plainWriter
+	at    time.Time // of the last look
+	found map[loopSubject]time.Time
+}
+
+// poll looks for hot loops, if that is due. If the records cannot be read there are none: Follow says why.
+func (r *loopReporter) poll(ctx context.Context, src observe.Source, s observe.Snapshot) error {
+	if !IsRepeating(s) || s.Time.Sub(r.at) < LoopInterval {
+		return nil
+	}
+	r.at = s.Time
+	loops, err := assert.FindLoops(ctx, src, s.Time)
+	if err != nil {
+		return nil
+	}
+	for _, l := range loops {
+		subject := subjectOf(l)
+		last, known := r.found[subject]
+		r.found[subject] = s.Time
+		if known && s.Time.Sub(last) <= loopMemory {
+			continue
+		}
+		if err := r.out.writeLoop(s.Time, l); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func subjectOf(l assert.HotLoop) loopSubject {
+	s := loopSubject{controller: l.Controller, queue: l.Queue, key: l.Key, verb: l.Verb, subresource: l.Subresource}
+	switch {
+	case l.Creates != "": // each object has another name
+		s.object = l.Creates
+	case l.Object != nil:
+		s.object = l.Object.String()
+	}
+	return s
+}
