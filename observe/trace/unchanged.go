@@ -3,6 +3,7 @@ package trace
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/ctrlplane/ctrlplane/internal/words"
@@ -72,12 +73,12 @@ const minUnchanged = 3
 
 // IsRepeated reports whether the client most likely writes again and again what the object has, or cannot have.
 func (u *UnchangedWrites) IsRepeated() bool {
-	return u.times >= minUnchanged && u.last.Verb == "update"
+	return u.times >= minUnchanged && (u.last.Verb == "update" || len(u.last.Warnings) > 0)
 }
 
 // ForStatus says in a part of a sentence that the writes, of an object without a status, may have been to set that.
 func (u *UnchangedWrites) ForStatus(s Style) string {
-	if u.toStatus {
+	if u.toStatus || len(u.last.Warnings) > 0 {
 		return u.Describe(s)
 	}
 	return u.Describe(s) + ": the status is written by its subresource only"
@@ -92,5 +93,9 @@ func (u *UnchangedWrites) Describe(s Style) string {
 	if u.last.Subresource == "status" {
 		what = "its status"
 	}
-	return fmt.Sprintf("%s %s %s %s without a change, %sat %s", words.OneLine(u.controller), pastTense(u.last.Verb), what, times, last, newPainter(s, phrases{}).formatClock(u.at))
+	said := fmt.Sprintf("%s %s %s %s without a change, %sat %s", words.OneLine(u.controller), pastTense(u.last.Verb), what, times, last, newPainter(s, phrases{}).formatClock(u.at))
+	if len(u.last.Warnings) > 0 {
+		said += ": the API server warned: " + words.OneLine(strings.Join(u.last.Warnings, "; "))
+	}
+	return said
 }

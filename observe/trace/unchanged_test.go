@@ -17,6 +17,9 @@ func TestUnchangedWrites(t *testing.T) {
 	changedByOther, removed := changed, observe.Called{Verb: "delete", Wrote: deploymentWritten("9", true)}
 	changedByOther.Controller = "kubectl (bob)"
 	byKubectl := observe.Called{Controller: "kubectl (bob)", Verb: "patch"}
+	warned, patchWarned := status, patch
+	warned.Warnings = []string{`unknown field "status.extra"`}
+	patchWarned.Warnings = warned.Warnings
 	const subresource = ": the status is written by its subresource only"
 	for name, tc := range map[string]struct {
 		calls    []observe.Called // one a second, from 12:00:00 on
@@ -28,6 +31,8 @@ func TestUnchangedWrites(t *testing.T) {
 		"patches":                        {[]observe.Called{created, patch, patch, patch}, []string{"shop-operator (bob) patched it 3 times without a change, last at 12:00:04.000" + subresource}, false},
 		"of the status":                  {[]observe.Called{created, status, status, status}, []string{"shop-operator (bob) updated its status 3 times without a change, last at 12:00:04.000"}, true},
 		"of another one than the status": {[]observe.Called{created, status, changed, update}, []string{"shop-operator (bob) updated it once without a change, at 12:00:04.000"}, false},
+		"warned of":                      {[]observe.Called{created, status, status, warned}, []string{`shop-operator (bob) updated its status 3 times without a change, last at 12:00:04.000: the API server warned: unknown field "status.extra"`}, true},
+		"patches that are warned of":     {[]observe.Called{created, patchWarned, patchWarned, patchWarned}, []string{`shop-operator (bob) patched it 3 times without a change, last at 12:00:04.000: the API server warned: unknown field "status.extra"`}, true},
 		"then a change":                  {[]observe.Called{created, update, update, update, changed}, nil, false},
 		"since a change":                 {[]observe.Called{created, update, changed, update}, []string{"shop-operator (bob) updated it once without a change, at 12:00:04.000" + subresource}, false},
 		"others change it":               {[]observe.Called{created, update, changedByOther, update}, []string{"shop-operator (bob) updated it 2 times without a change, last at 12:00:04.000" + subresource}, false},
