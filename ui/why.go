@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/ctrlplane/ctrlplane/health"
 	"github.com/ctrlplane/ctrlplane/internal/words"
 	"github.com/ctrlplane/ctrlplane/observe"
 	"github.com/ctrlplane/ctrlplane/observe/trace"
@@ -23,6 +24,7 @@ type ObjectState struct {
 	FailedNode       string // says that the node of the Pod that Problem names, or the Node itself, was failed by a user; empty if it was not
 	Suspended        string // as health.State.Suspended
 	Simulation       string // says what is not simulated about it, in sentences; may be empty
+	Deletion         *health.Deletion
 	Exists, Deleting bool
 	// Recorded is set for a moment of a recording, which has no objects: nothing else is known then.
 	Recorded bool
@@ -76,6 +78,7 @@ func (q *Why) Chain(records []observe.Record, s trace.Style) (*trace.Chain, erro
 			o.Working = append(o.Working, said+".")
 		}
 	}
+	o.Working = append(o.Working, describeFinalizers(o.State, records, q.About, q.State.Deletion, s)...)
 	withoutPast := o.Working
 	o.Working = slices.Concat(o.Working, q.describePast(records, s), q.BeforeDeletion)
 	chain, err := trace.Why(records, q.About, *o)

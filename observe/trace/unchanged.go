@@ -93,7 +93,7 @@ func (u *UnchangedWrites) Describe(s Style) string {
 	if u.last.Subresource == "status" {
 		what = "its status"
 	}
-	said := fmt.Sprintf("%s %s %s %s without a change, %sat %s", words.OneLine(u.controller), pastTense(u.last.Verb), what, times, last, newPainter(s, phrases{}).formatClock(u.at))
+	said := fmt.Sprintf("%s %s %s %s without a change, %sat %s", words.OneLine(u.controller), pastTense(u.last.Verb), what, times, last, s.FormatClock(u.at))
 	if len(u.last.Warnings) > 0 {
 		said += ": the API server warned: " + words.OneLine(strings.Join(u.last.Warnings, "; "))
 	}
