@@ -78,6 +78,7 @@ func (q *Why) Chain(records []observe.Record, s trace.Style) (*trace.Chain, erro
 			o.Working = append(o.Working, said+".")
 		}
 	}
+	o.Working = append(o.Working, trace.DescribeWarnings(records, q.About, s)...)
 	o.Working = append(o.Working, describeFinalizers(o.State, records, q.About, q.State.Deletion, s)...)
 	withoutPast := o.Working
 	o.Working = slices.Concat(o.Working, q.describePast(records, s), q.BeforeDeletion)

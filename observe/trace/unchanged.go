@@ -3,7 +3,6 @@ package trace
 import (
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/ctrlplane/ctrlplane/internal/words"
@@ -93,9 +92,5 @@ func (u *UnchangedWrites) Describe(s Style) string {
 	if u.last.Subresource == "status" {
 		what = "its status"
 	}
-	said := fmt.Sprintf("%s %s %s %s without a change, %sat %s", words.OneLine(u.controller), pastTense(u.last.Verb), what, times, last, s.FormatClock(u.at))
-	if len(u.last.Warnings) > 0 {
-		said += ": the API server warned: " + words.OneLine(strings.Join(u.last.Warnings, "; "))
-	}
-	return said
+	return fmt.Sprintf("%s %s %s %s without a change, %sat %s", words.OneLine(u.controller), pastTense(u.last.Verb), what, times, last, s.FormatClock(u.at))
 }
