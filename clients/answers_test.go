@@ -140,3 +140,35 @@ func TestClientGoesDuringAWrite(t *testing.T) {
 		t.Errorf("after the write: %+v", c)
 	}
 }
+
+// What the API server warns of is recorded with a write, in bounds, and not of a Secret.
+func TestWarningsOfAnsweredWrites(t *testing.T) {
+	f := newFixture(t)
+	const secrets = "/api/v1/namespaces/default/secrets"
+	const unknown = `299 - "unknown field \"status.extra\""`
+	for _, test := range []struct {
+		method, path string
+		headers      []string
+		want         []string
+	}{
+		{http.MethodPut, sites + "/shop", []string{unknown}, []string{`unknown field "status.extra"`}},
+		{http.MethodPut, sites + "/shop", nil, nil},
+		{http.MethodPut, sites + "/shop", []string{"not a warning"}, nil},
+		{http.MethodPost, sites, slices.Repeat([]string{`299 - "` + strings.Repeat("x", 1000) + `"`}, 10), slices.Repeat([]string{strings.Repeat("x", 200)}, 3)},
+		{http.MethodGet, sites + "/shop", []string{unknown}, nil},
+		{http.MethodPost, secrets, []string{unknown}, nil},
+	} {
+		req := httptest.NewRequestWithContext(t.Context(), test.method, test.path, strings.NewReader("{}"))
+		req.Header.Set("User-Agent", kubectlAgent)
+		f.clients.Handle(httptest.NewRecorder(), req, admin, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			for _, h := range test.headers {
+				w.Header().Add("Warning", h)
+			}
+			w.WriteHeader(http.StatusOK)
+		}))
+		calls, _ := f.records()
+		if got := calls[len(calls)-1].Warnings; !slices.Equal(got, test.want) {
+			t.Errorf("%s %s: %q", test.method, test.path, got)
+		}
+	}
+}

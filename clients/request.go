@@ -259,6 +259,9 @@ func (r *request) record() {
 		c.TakenBy = words.Cut(r.sent.takenBy(), maxName)
 	}
 	r.complete(object)
+	if r.body != nil {
+		c.Warnings = recording.Warnings(r.Header(), c)
+	}
 	recorded := r.isWorthRecording()
 	if recorded && c.IsWrite() && !requestkind.IsReview(c.Object.Group, c.Object.Resource, c.Subresource) {
 		if r.sync == nil {

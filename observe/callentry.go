@@ -50,6 +50,7 @@ type callMore struct {
 	owner        *Object
 	unknownSync  string
 	webhooks     []Webhook
+	warnings     []string
 }
 
 type callFlags uint16
@@ -114,10 +115,10 @@ func (o *Observer) newCallRecord(c *Called, now time.Time) *callRecord {
 	more := callMore{
 		err: c.Error, afterSync: c.AfterSync, client: c.Client, fieldManager: c.FieldManager, cause: c.Cause,
 		boundTo: c.BoundTo, takenBy: c.TakenBy,
-		unexplained: c.Unexplained, owner: c.Owner, unknownSync: c.UnknownSync, webhooks: c.Webhooks,
+		unexplained: c.Unexplained, owner: c.Owner, unknownSync: c.UnknownSync, webhooks: c.Webhooks, warnings: c.Warnings,
 	}
 	hasMore := more.err != "" || more.afterSync != 0 || more.client != nil || more.fieldManager != "" || more.cause != 0 ||
-		more.boundTo != "" || more.takenBy != "" || more.unexplained != nil || more.owner != nil || more.unknownSync != "" || len(more.webhooks) > 0
+		more.boundTo != "" || more.takenBy != "" || more.unexplained != nil || more.owner != nil || more.unknownSync != "" || len(more.webhooks) > 0 || len(more.warnings) > 0
 	if !c.Began.IsZero() {
 		e.before = now.Sub(c.Began)
 		jumped := now.Round(0).Sub(c.Began.Round(0)) - e.before // the wall clock, as during a suspend
@@ -200,6 +201,7 @@ func (e *callEntry) called(recorded time.Time, room *[1]Written) (c Called) {
 		}
 		c.Error, c.AfterSync, c.Client, c.FieldManager = m.err, m.afterSync, m.client, m.fieldManager
 		c.Cause, c.BoundTo, c.TakenBy, c.Unexplained, c.Owner, c.UnknownSync = m.cause, m.boundTo, m.takenBy, m.unexplained, m.owner, m.unknownSync
+		c.Warnings = m.warnings
 	}
 	c.Wrote, c.Webhooks = e.wrote(room), e.webhooks()
 	return c

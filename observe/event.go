@@ -231,6 +231,8 @@ type Called struct {
 	TakenBy string `json:"takenBy,omitempty"`
 	// Webhooks are the admission webhooks that have changed the object, or could not be called and were ignored.
 	Webhooks []Webhook `json:"webhooks,omitempty"`
+	// Warnings are what the answer to a client's write warns of, such as an unknown field; none of a write of a Secret.
+	Warnings []string `json:"warnings,omitempty"`
 }
 
 // Received is an event on a watch of a client outside of the process, of a change that another client has made.

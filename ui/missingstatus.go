@@ -4,10 +4,12 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/ctrlplane/ctrlplane/internal/words"
 	"github.com/ctrlplane/ctrlplane/observe"
+	"github.com/ctrlplane/ctrlplane/observe/trace"
 )
 
 // place is where an object is: that of a kind given as RESOURCE.GROUP. Without a namespace and name it stands for all.
@@ -98,16 +100,26 @@ func mayWork(c *observe.Client) bool {
 }
 
 // missingStatus says that an object has no status, which is worth to be said if the program that should write it does not
-// run or is silent, or if an intervention may be why. Many kinds have a status that no program writes.
-func missingStatus(now observe.Snapshot, at place, created time.Time) string {
+// run or is silent, as a note says, or if an intervention may be why. Many kinds have a status that no program writes.
+func missingStatus(now observe.Snapshot, at place, note string) string {
 	const text = "It has no status yet"
-	if note := unreportedNote(now, at, created); note != "" {
+	if note != "" {
 		return text + ", and " + note + "."
 	}
 	if slices.ContainsFunc(watchers(now, at), func(c observe.Client) bool { return c.Reason != "" }) {
 		return text + "."
 	}
 	return ""
+}
+
+// UnchangedNote says of an object without a status how clients have written it without changing it: they may have meant to set
+// that.
+func UnchangedNote(unchanged []*trace.UnchangedWrites, s trace.Style) string {
+	var parts []string
+	for _, u := range unchanged {
+		parts = append(parts, u.ForStatus(s))
+	}
+	return strings.Join(parts, "; ")
 }
 
 // unreportedNote says why no client reports the state of an object: none watches it, or those that do have made no request

@@ -158,3 +158,34 @@ func TestUnwatchedNotesAskRarely(t *testing.T) {
 		require(3, "")
 	})
 }
+
+// A client that writes the status without its subresource changes nothing, and is told so by no error.
+func TestWhySaysThatWritesChangeNothing(t *testing.T) {
+	const resource = "sites.example.com"
+	now := time.Unix(2000, 0)
+	site := observe.Object{Kind: "Site", Resource: "sites", Group: "example.com", Namespace: "shop", Name: "a"}
+	call := func(seq uint64, client, verb string, wrote ...observe.Written) observe.Record {
+		return observe.Record{Seq: seq, Time: now.Add(-10 * time.Second), Event: &observe.Called{Controller: client, Client: &observe.Caller{User: "bob"}, Verb: verb, Object: site, Status: 200, Began: now.Add(-11 * time.Second), Wrote: wrote}}
+	}
+	records := []observe.Record{
+		call(1, "kubectl (bob)", "create", observe.Written{Resource: resource, Namespace: "shop", Name: "a", ResourceVersion: "7"}),
+		call(2, "operator (bob)", "update"), call(3, "operator (bob)", "update"), call(4, "operator (bob)", "update"),
+	}
+	operator := observe.Client{Name: "operator (bob)", Caller: observe.Caller{User: "bob"}, Watches: []observe.ClientWatch{{Resource: resource}}, LastTime: now}
+	const said = "operator (bob) updated it 3 times without a change, last at 00:33:10.000"
+	for name, tc := range map[string]struct {
+		state   ObjectState
+		now     string
+		working []string
+	}{
+		"no status":     {ObjectState{Exists: true, Unreported: resource, Created: now.Add(-time.Minute)}, "It has no status yet, and " + said + ": the status is written by its subresource only.", nil},
+		"a status":      {ObjectState{Exists: true}, "", []string{said + "."}},
+		"an old status": {ObjectState{Exists: true, Problem: "It is not ready: no paint.", Unreported: resource}, "It is not ready: no paint.", []string{said + "."}},
+	} {
+		q := Why{About: site, Options: trace.Options{State: observe.Snapshot{Time: now, Clients: []observe.Client{operator}}}, State: tc.state}
+		chain, err := q.Chain(records, trace.Style{})
+		if err != nil || chain.Now != tc.now || !slices.Equal(chain.Working, tc.working) {
+			t.Errorf("%s: %q, %q, %v", name, chain.Now, chain.Working, err)
+		}
+	}
+}

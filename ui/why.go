@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/ctrlplane/ctrlplane/health"
 	"github.com/ctrlplane/ctrlplane/health/assert"
 	"github.com/ctrlplane/ctrlplane/internal/words"
 	"github.com/ctrlplane/ctrlplane/observe"
@@ -24,6 +25,7 @@ type ObjectState struct {
 	FailedNode       string // says that the node of the Pod that Problem names, or the Node itself, was failed by a user; empty if it was not
 	Suspended        string // as health.State.Suspended
 	Simulation       string // says what is not simulated about it, in sentences; may be empty
+	Deletion         *health.Deletion
 	Exists, Deleting bool
 	// Recorded is set for a moment of a recording, which has no objects: nothing else is known then.
 	Recorded bool
@@ -53,7 +55,8 @@ type Why struct {
 // Chain returns the chain of causes with what is known of the object at present.
 func (q *Why) Chain(records []observe.Record, s trace.Style) (*trace.Chain, error) {
 	o := &q.Options
-	o.Now, o.Failing, o.Working = q.describeProblem(), describeFailingKeys(o.State, records, q.About), trace.Working(*o, records, q.About, s)
+	unchanged := trace.FindUnchangedWrites(records, q.About)
+	o.Now, o.Failing, o.Working = q.describeProblem(unchanged, s), describeFailingKeys(o.State, records, q.About), trace.Working(*o, records, q.About, s)
 	if o.Now != "" {
 		if q.State.Log != "" {
 			o.Working = append(o.Working, q.State.Log+".")
@@ -74,6 +77,13 @@ func (q *Why) Chain(records []observe.Record, s trace.Style) (*trace.Chain, erro
 		o.Working = append(o.Working, q.State.Simulation)
 	}
 	o.Working = append(o.Working, q.describeLoops(records)...)
+	for _, u := range unchanged {
+		if said := u.Describe(s); u.IsRepeated() && !strings.Contains(o.Now, said) {
+			o.Working = append(o.Working, said+".")
+		}
+	}
+	o.Working = append(o.Working, trace.DescribeWarnings(records, q.About, s)...)
+	o.Working = append(o.Working, describeFinalizers(o.State, records, q.About, q.State.Deletion, s)...)
 	withoutPast := o.Working
 	o.Working = slices.Concat(o.Working, q.describePast(records, s), q.BeforeDeletion)
 	chain, err := trace.Why(records, q.About, *o)
@@ -106,15 +116,19 @@ func (q *Why) describeLoops(records []observe.Record) (list []string) {
 }
 
 // describeProblem says what is wrong with the object, and why no client reports its state, if that is known.
-func (q *Why) describeProblem() string {
+func (q *Why) describeProblem(unchanged []*trace.UnchangedWrites, s trace.Style) string {
 	if q.State.Unreported == "" {
 		return q.State.Problem
 	}
 	at := place{q.State.Unreported, q.About.Namespace, q.About.Name}
-	if q.State.Problem == "" {
-		return missingStatus(q.Options.State, at, q.State.Created)
+	note := unreportedNote(q.Options.State, at, q.State.Created)
+	if note == "" && !q.State.Created.IsZero() {
+		note = UnchangedNote(unchanged, s)
 	}
-	if note := unreportedNote(q.Options.State, at, q.State.Created); note != "" {
+	if q.State.Problem == "" {
+		return missingStatus(q.Options.State, at, note)
+	}
+	if note != "" {
 		return strings.TrimSuffix(q.State.Problem, ".") + "; " + note + "."
 	}
 	return q.State.Problem

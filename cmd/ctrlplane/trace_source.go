@@ -119,7 +119,7 @@ func describeNow(ctx context.Context, waiter *health.Waiter, cfg *rest.Config, a
 	if err != nil || now.Status == health.NotFound { // the records, which say what they can, come from the same server
 		return ui.ObjectState{}, ""
 	}
-	state = ui.ObjectState{Problem: now.Problem(), Unreported: now.Unreported, Suspended: now.Suspended, Created: now.Created, Exists: true, Deleting: now.Status == health.Terminating}
+	state = ui.ObjectState{Problem: now.Problem(), Unreported: now.Unreported, Suspended: now.Suspended, Created: now.Created, Deletion: now.Deletion, Exists: true, Deleting: now.Status == health.Terminating}
 	state.Simulation = explainSimulation(ctx, cfg, about)
 	if now.Log != nil && describeLog != nil {
 		state.Log = describeLog(*now.Log)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -16,6 +17,7 @@ import (
 	"github.com/ctrlplane/ctrlplane/internal/usage"
 	"github.com/ctrlplane/ctrlplane/internal/words"
 	"github.com/ctrlplane/ctrlplane/observe"
+	"github.com/ctrlplane/ctrlplane/observe/trace"
 	"github.com/ctrlplane/ctrlplane/ui"
 )
 
@@ -28,6 +30,8 @@ type waitCommand struct {
 	timeout     time.Duration
 	quiet       bool
 	horizon     time.Duration
+
+	unchangedNotes int // how many objects unchangedNote has been asked for
 }
 
 func newWaitCommand(t *target) *cobra.Command {
@@ -157,7 +161,7 @@ func (w *waitCommand) waitObjects(ctx context.Context, out io.Writer, args []str
 		o.Progress = health.LimitProgress(progressInterval, func(s health.State) {
 			message := s.Message
 			if s.Unreported != "" {
-				if note := notes.Of(s.Unreported, s.Ref.Namespace, s.Ref.Name); note != "" {
+				if note := cmp.Or(notes.Of(s.Unreported, s.Ref.Namespace, s.Ref.Name), w.unchangedNote(bounded, s)); note != "" {
 					message += ", and " + note
 				}
 			}
@@ -192,6 +196,28 @@ func (w *waitCommand) takeSnapshot(ctx context.Context) (observe.Snapshot, error
 	}
 	return client.Snapshot(ctx)
 }
+
+// unchangedNote says how clients have written an object without a status, and have changed nothing. It is empty if that is not
+// known, and after maxUnchangedNotes objects.
+func (w *waitCommand) unchangedNote(ctx context.Context, s health.State) string {
+	client, err := w.target.controlClient()
+	if err != nil || s.Created.IsZero() || w.unchangedNotes == maxUnchangedNotes {
+		return ""
+	}
+	w.unchangedNotes++
+	ctx, cancel := context.WithTimeout(ctx, interventionsTimeout)
+	defer cancel()
+	resource, group, _ := strings.Cut(s.Unreported, ".")
+	about := observe.Object{Group: group, Resource: resource, Namespace: s.Ref.Namespace, Name: s.Ref.Name}
+	page, err := client.Records(ctx, observe.Query{Kinds: []observe.Kind{observe.KindCalled}, Object: &about})
+	if err != nil {
+		return ""
+	}
+	return ui.UnchangedNote(trace.FindUnchangedWrites(page.Records, about), traceStyle())
+}
+
+// maxUnchangedNotes is for how many objects records are read while they are waited for.
+const maxUnchangedNotes = 20
 
 // progressInterval is the least time between two lines about an object whose status is the same.
 const progressInterval = time.Second

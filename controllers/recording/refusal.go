@@ -8,6 +8,9 @@ import (
 	"slices"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/util/net"
+
+	"github.com/ctrlplane/ctrlplane/internal/words"
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
@@ -19,9 +22,8 @@ const MaxRefusal = 1 << 10
 // the reason is kept: the message may quote a value in any form, whether it is of the
 // validation or of a webhook. What it returns does not keep the message in memory.
 func (s ResponseSummary) Refusal(c *observe.Called) string {
-	isSecret := c.Object.Group == "" && c.Object.Resource == "secrets" && c.IsWrite()
 	var line string
-	if s.Kind == "Status" && !isSecret {
+	if s.Kind == "Status" && !isSecretWrite(c) {
 		line = joinLines(beforeObject(withoutObjects(strings.TrimSpace(s.Message))))
 	}
 	if line == "" {
@@ -33,6 +35,29 @@ func (s ResponseSummary) Refusal(c *observe.Called) string {
 		}
 	}
 	return strings.Clone(strings.ToValidUTF8(line[:min(len(line), MaxRefusal)], ""))
+}
+
+func isSecretWrite(c *observe.Called) bool {
+	return c.Object.Group == "" && c.Object.Resource == "secrets" && c.IsWrite()
+}
+
+const (
+	maxWarnings = 3   // kept of an answer
+	maxWarning  = 200 // bytes
+)
+
+// Warnings returns what the answer to a write warns of, such as a field that the kind does not have, without what it quotes of
+// the body. Of a Secret it returns nothing, as Refusal.
+func Warnings(answer http.Header, c *observe.Called) (list []string) {
+	headers := answer["Warning"]
+	if len(headers) == 0 || !c.IsWrite() || isSecretWrite(c) {
+		return nil
+	}
+	parsed, _ := net.ParseWarningHeaders(headers[:min(len(headers), maxWarnings)])
+	for _, w := range parsed[:min(len(parsed), maxWarnings)] {
+		list = append(list, words.Cut(words.OneLine(withoutObjects(w.Text)), maxWarning))
+	}
+	return list
 }
 
 // object begins a comparison of objects, as a unified diff, or a line with an object, in JSON

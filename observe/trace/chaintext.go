@@ -118,7 +118,7 @@ func (c *Chain) writeLinks(p *painter) {
 			}
 		}
 		p.writeLine(&n.After, mark, "    ", p.describeLink(n))
-		for _, note := range append(logNotes(n.LogLines), n.webhookNotes()...) {
+		for _, note := range append(logNotes(n.LogLines), n.answerNotes()...) {
 			p.writeLine(nil, "    ", "    ", p.faint(note))
 		}
 	}

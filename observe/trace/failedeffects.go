@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/ctrlplane/ctrlplane/internal/words"
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
@@ -22,6 +23,8 @@ type failedEffect struct {
 	waits       string        // the client is paused or delayed, and has given up the last attempt
 	renamed     bool          // each of them had another name, as generated ones are
 	superseded  bool          // the client has since created another object of the kind for the same owner
+	existing    *Node         // what has created the object that they have found, if that is known
+	backoff     backoff       // of attempts that have found that the object exists
 }
 
 // failingWrites are the writes of clients that have failed since the last time that they succeeded, or that another
@@ -101,6 +104,7 @@ func (g *graph) failedEffects(about observe.Object, now observe.Snapshot) []*fai
 				continue
 			}
 			f := failing.noteFailed(k, n)
+			f.existing = creatorOf.of(n)
 			f.follows, f.owned, f.ended, f.waits = f.follows || follows, f.owned || owned, ended[n.Controller], ""
 			if c := clientOf[n.Controller]; c != nil && n.wasGivenUp() {
 				f.waits = c.PausedOrDelayed()
@@ -152,6 +156,14 @@ func (c creators) note(n *Node) {
 func (c creators) createdFor(mine map[*Node]bool, n *Node) bool {
 	by := c[placeOf(n.Object)]
 	return by != nil && by.Controller == n.Controller && by.descendsFrom(mine)
+}
+
+// of returns what has created the object that a call has found when it was to create it; nil if that is not known.
+func (c creators) of(n *Node) *Node {
+	if !n.foundExisting() {
+		return nil
+	}
+	return c[placeOf(n.Object)]
 }
 
 // endedClients returns the names of the clients that neither watch nor poll, and so do not learn of changes any more.
@@ -233,6 +245,11 @@ func (p phrases) describeAttempts(f *failedEffect, now time.Time) string {
 		fails = "failed"
 	}
 	reason := p.reason(f.last)
+	if n := f.existing; n != nil && n.owner != nil {
+		reason += "; its owner is " + words.OneLine(n.owner.Kind+" "+n.owner.Name)
+	} else if n != nil && n.Controller != f.last.Controller {
+		reason += "; " + p.actor(n) + " created it"
+	}
 	if f.waits != "" {
 		reason += "; the client is " + f.waits
 	}

@@ -86,10 +86,11 @@ func (f *failedEffect) isTriedBy(c *observe.Client) bool {
 // failingWritesIn returns the writes that fail again and again. It leaves out those of kubectl, which is used to try,
 // those of a process that neither watches nor polls, as a test that expects a refusal, those from before the process began
 // to, attempts that were given up while they were held or delayed, conflicts that were injected, creations of objects that
-// exist, as many clients create first and are content with that answer, and creations in namespaces that are being deleted.
+// exist, as many clients create first and are content with that answer, unless they back off, and creations in namespaces that are being deleted.
 // Creations under a generated name count together: see foldRenamed.
 func failingWritesIn(calls []observe.Record, now observe.Snapshot) (list []FailingWrite) {
-	failing, watching := failingWrites{}, map[string]*observe.Client{}
+	failing, existing, watching := failingWrites{}, newExistingObjects(), map[string]*observe.Client{}
+	creatorOf := creators{}
 	for i := range now.Clients {
 		if c := &now.Clients[i]; mayFail(c) {
 			watching[c.Name] = c
@@ -97,20 +98,25 @@ func failingWritesIn(calls []observe.Record, now observe.Snapshot) (list []Faili
 	}
 	g := newGraph(calls, observe.Object{}, Options{})
 	for _, n := range g.nodes {
+		creatorOf.note(n)
 		if n.Kind != Call || !n.isWrite() {
 			continue
 		}
 		k, ok := n.subject()
+		existing.noteWrite(k, n)
 		client := watching[n.Controller]
 		switch {
 		case !n.Failed || n.isStored():
 			failing.noteStored(n)
-		case !ok, client == nil || n.Time.Before(workBegan(client)), !n.isUnexplainedFailure(), n.wasGivenUp(), n.foundExisting(), n.foundNamespaceEnding(), n.metInjectedConflict():
+			existing.noteStored(n)
+		case !ok, client == nil || n.Time.Before(workBegan(client)), !n.isUnexplainedFailure(), n.wasGivenUp(), n.foundNamespaceEnding(), n.metInjectedConflict():
+		case n.foundExisting():
+			existing.noteFailed(k, n, creatorOf.of(n))
 		default:
 			failing.noteFailed(k, n)
 		}
 	}
-	found := slices.DeleteFunc(g.foldRenamed(failing.sorted()), func(f *failedEffect) bool {
+	found := slices.DeleteFunc(append(g.foldRenamed(failing.sorted()), existing.refused()...), func(f *failedEffect) bool {
 		return !f.isTriedBy(watching[f.last.Controller]) || f.times < failingOften || now.Time.Sub(f.last.Time) > max(triedTime, triedPauses*f.pause)
 	})
 	var shown []*observe.Object

@@ -83,7 +83,7 @@ func (g *graph) addCall(r *observe.Record, c *observe.Called) {
 		ID: fmt.Sprintf("r%d", r.Seq), Kind: Call, Time: callStart(r, c), Took: c.Took, seq: r.Seq,
 		Controller: c.Controller, Verb: c.Verb, Object: canonicalObject(c.Object), Subresource: c.Subresource, version: c.Version,
 		ResourceVersion: c.ResourceVersion, Status: c.Status, Conflict: c.Conflict && !c.IsInjected(), Failed: c.IsFailure(), Error: c.Error, uid: c.Object.UID, wrote: c.Wrote,
-		cause: c.Cause, unexplained: c.Unexplained, owner: c.Owner, unknownSync: c.UnknownSync, client: c.Client != nil, dryRun: c.DryRun, BoundTo: c.BoundTo, Selected: c.Selected, aggregated: c.Aggregated, Webhooks: c.Webhooks,
+		cause: c.Cause, unexplained: c.Unexplained, owner: c.Owner, unknownSync: c.UnknownSync, client: c.Client != nil, dryRun: c.DryRun, BoundTo: c.BoundTo, Selected: c.Selected, aggregated: c.Aggregated, Webhooks: c.Webhooks, Warnings: c.Warnings,
 	}
 	if n.client {
 		n.Impersonates = c.Client.Impersonates

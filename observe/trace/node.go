@@ -84,6 +84,8 @@ type Node struct {
 	BoundTo string `json:"boundTo,omitempty"`
 	// Webhooks are the admission webhooks that have changed the object of the call, or were ignored, as of Called.
 	Webhooks []observe.Webhook `json:"webhooks,omitempty"`
+	// Warnings are what the answer to a client's write warns of.
+	Warnings []string `json:"warnings,omitempty"`
 	// Watchers is the number of controllers that received an event of the write.
 	Watchers int `json:"watchers,omitempty"`
 

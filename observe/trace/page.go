@@ -146,6 +146,9 @@ func (p phrases) stepFacts(n *Node) (facts [][2]string) {
 	for _, w := range n.Webhooks {
 		add("Admission", describeWebhook(w))
 	}
+	for _, w := range n.Warnings {
+		add("Warning", w)
+	}
 	if n.Cause != nil {
 		certainty := "certain"
 		if n.isLikely() {

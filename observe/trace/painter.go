@@ -51,8 +51,11 @@ func (p *painter) sinceStart(d time.Duration) string { return "+" + p.formatOffs
 // textColumn is where what follows the time begins.
 func (p *painter) textColumn() int { return p.timeWidth + len("  ") }
 
-func (p *painter) formatClock(t time.Time) string {
-	zone := p.Zone
+func (p *painter) formatClock(t time.Time) string { return p.FormatClock(t) }
+
+// FormatClock returns the time of day.
+func (s Style) FormatClock(t time.Time) string {
+	zone := s.Zone
 	if zone == nil {
 		zone = time.UTC
 	}

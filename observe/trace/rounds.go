@@ -24,6 +24,9 @@ func (n *Node) sameLine() string {
 	for _, w := range n.Webhooks {
 		s += fmt.Sprint(" ", w)
 	}
+	if len(n.Warnings) > 0 {
+		s += fmt.Sprintf(" %q", n.Warnings)
+	}
 	if n.Error != "" {
 		s += " " + n.sameError()
 	}

@@ -177,7 +177,7 @@ func (n *Node) notes() (notes []string) {
 	if !n.isRetry() || !slices.Equal(n.LogLines, n.parent.LogLines) {
 		notes = logNotes(n.LogLines)
 	}
-	notes = append(notes, n.webhookNotes()...)
+	notes = append(notes, n.answerNotes()...)
 	if n.Deeper > 0 {
 		notes = append(notes, fmt.Sprintf("and %d more below", n.Deeper))
 	}
@@ -246,10 +246,13 @@ func (p *painter) laterNote(it item) string {
 	return " and, " + p.formatDuration(it.node.addedAt().Sub(it.top.Time)) + " later"
 }
 
-// webhookNotes says what webhooks and policies did to a write, other than to refuse it.
-func (n *Node) webhookNotes() (notes []string) {
+// answerNotes says what webhooks and policies did to a write, other than to refuse it, and what its answer warns of.
+func (n *Node) answerNotes() (notes []string) {
 	for _, w := range n.Webhooks {
 		notes = append(notes, describeWebhook(w))
+	}
+	for _, w := range n.Warnings {
+		notes = append(notes, "the API server warned: "+words.OneLine(w))
 	}
 	return notes
 }

@@ -1,0 +1,57 @@
+package trace
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/ctrlplane/ctrlplane/internal/words"
+	"github.com/ctrlplane/ctrlplane/observe"
+)
+
+// warnedWrite is the last write of an object, or of a subresource of it, by a client.
+type warnedWrite struct {
+	call *observe.Called
+	at   time.Time
+}
+
+// DescribeWarnings says what the API server warned the clients of which have written an object, in the answer to their last write
+// of it, or of a subresource, one sentence each. It leaves out kubectl and ctrlplane, which print warnings for their users.
+func DescribeWarnings(records []observe.Record, about observe.Object, s Style) (list []string) {
+	about = *canonicalObject(about)
+	var last []warnedWrite
+	for i := range records {
+		c, ok := records[i].Event.(*observe.Called)
+		if !ok || c.Client == nil || c.Verb == "delete" || c.DryRun || !hasWritten(c, about) {
+			continue
+		}
+		at := slices.IndexFunc(last, func(w warnedWrite) bool {
+			return w.call.Controller == c.Controller && w.call.Subresource == c.Subresource
+		})
+		switch {
+		case observe.Creates(c.Verb, c.Subresource, c.Status):
+			last = []warnedWrite{{c, records[i].Time}}
+		case at >= 0:
+			last[at] = warnedWrite{c, records[i].Time}
+		default:
+			last = append(last, warnedWrite{c, records[i].Time})
+		}
+	}
+	for _, w := range last {
+		program := observe.ProgramOf(w.call.Controller)
+		if len(w.call.Warnings) == 0 || program == "kubectl" || program == "ctrlplane" {
+			continue
+		}
+		did := "last " + pastTense(w.call.Verb) + " it"
+		switch {
+		case w.call.Verb == "create":
+			did = "created it"
+		case w.call.Subresource != "":
+			did = "last " + pastTense(w.call.Verb) + " its " + words.OneLine(w.call.Subresource)
+		}
+		list = append(list, fmt.Sprintf("The API server warned %s when that %s, at %s: %s.",
+			words.OneLine(w.call.Controller), did, s.FormatClock(w.at), words.OneLine(strings.Join(w.call.Warnings, "; "))))
+	}
+	return list
+}
