@@ -90,7 +90,7 @@ func Why(records []observe.Record, about observe.Object, o Options) (*Chain, err
 	c.addSince(last)
 	c.addUserChanges(userChanges(mine, about))
 	if o.What == "" {
-		c.failedEffects = g.failedEffects(about, o.State)
+		c.addFailedEffects(g.failedEffects(about, o.State))
 	}
 	p := c.phrases()
 	c.Failing = slices.Clone(c.Failing)
