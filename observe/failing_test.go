@@ -83,6 +83,67 @@ func TestPastDelaysAreForgotten(t *testing.T) {
 	}
 }
 
+// When a delayed add is due says nothing of a key that other events queue again and again. Of its delayed adds, the queue
+// keeps the earliest.
+func TestNextAttempt(t *testing.T) {
+	now := time.Now()
+	in := func(s float64) time.Time { return now.Add(time.Duration(s * float64(time.Second))) }
+	sync := func(at, due float64) *Record {
+		e := &Synced{Controller: "deployment-controller", Queue: "q", Key: "default/shop", Took: 10 * time.Millisecond}
+		if due != 0 {
+			e.Error, e.Retried, e.Due = "conflict", true, in(due)
+		}
+		return &Record{Time: in(at), Event: e}
+	}
+	for name, tc := range map[string]struct {
+		syncs []*Record
+		want  string
+	}{
+		"backoff":                 {[]*Record{sync(-6, -4), sync(-3.9, 4)}, "2 times, next attempt in 4.0 s"},
+		"an event":                {[]*Record{sync(-2, 30), sync(-1, 60)}, "2 times, next attempt in 30.0 s"},
+		"an event, then the add":  {[]*Record{sync(-4, -2), sync(-3, 50), sync(-1.9, 60)}, "3 times, next attempt in 1 m 00 s"},
+		"a hot loop":              {[]*Record{sync(-.3, 373), sync(-.2, 374), sync(-.1, 375)}, "3 times, synced again because of other events"},
+		"with successes":          {[]*Record{sync(-.4, 90), sync(-.3, 0), sync(-.2, 0), sync(-.1, 92)}, "1 times, synced again because of other events"},
+		"a hot loop that is over": {[]*Record{sync(-9.3, 373), sync(-9.2, 374), sync(-9.1, 375)}, "3 times, next attempt in 6 m 13 s"},
+		"an event now and then":   {[]*Record{sync(-21, 300), sync(-11, 310), sync(-1, 320)}, "3 times, next attempt in 5 m 00 s"},
+		"of an operator":          {[]*Record{sync(-2, 30), sync(-1, 60)}, "2 times, next attempt in 1 m 00 s"}, // which reports the earliest itself
+		"success":                 {[]*Record{sync(-.4, 90), sync(-.3, 91), sync(-.2, 92), sync(-.1, 0)}, ""},
+	} {
+		o := newTestObserver(t, Options{})
+		for i, r := range tc.syncs {
+			if r.Seq = uint64(i + 1); name == "of an operator" {
+				r.Event.(*Synced).Controller = "shop/site"
+			}
+			o.sampler.followRecord(r)
+		}
+		got := ""
+		for _, f := range o.sampler.failingKeys(now)[tc.syncs[0].Event.(*Synced).Controller] {
+			got = fmt.Sprintf("%d times, %s", f.Times, f.NextAttempt(now))
+		}
+		if got != tc.want {
+			t.Errorf("%s: got %q, want %q", name, got, tc.want)
+		}
+	}
+}
+
+// A key that waits or is worked on before its delayed add is due was added by another event.
+func TestNextAttemptOfPendingKeys(t *testing.T) {
+	o := newTestObserver(t, Options{})
+	r := o.Recorder("operator")
+	q := r.KeyedQueue("q")
+	for _, key := range []string{"default/a", "default/b"} {
+		r.ReportedQueue("q").End(&Synced{Key: key, Error: "forbidden", Retried: true, Due: time.Now().Add(time.Hour)}, time.Now())
+	}
+	defer q.Begin("default/b", nil).End("")
+	early := map[string]bool{}
+	for _, f := range snapshotOf(t, o, "operator").Failing {
+		early[f.Key] = f.Early
+	}
+	if early["default/a"] || !early["default/b"] {
+		t.Errorf("early: %v", early)
+	}
+}
+
 // More may be recorded between two looks of the sampler than the ring of all kinds keeps.
 func TestFailingKeysBehindManyRecords(t *testing.T) {
 	o := newTestObserver(t, Options{Records: 100})

@@ -271,12 +271,13 @@ func (o *Observer) addQueues(s *Snapshot) map[string][]RunningSync {
 // addControllers adds the controllers with their syncs in flight, the newest failing keys, and those of keys.
 func (o *Observer) addControllers(s *Snapshot, running map[string][]RunningSync, keys []string) {
 	asks := o.options.Load()
-	behind, failing := o.handlers.lagsByRecorder(s.Time), o.sampler.failingKeys()
+	behind, failing := o.handlers.lagsByRecorder(s.Time), o.sampler.failingKeys(s.Time)
 	for _, r := range o.sortedRecorders() {
 		c := r.snapshot()
 		c.Running = append(running[r.name], r.keyedSyncs()...)
 		c.Behind = behind[r]
 		c.Failing, c.MoreFailing = limitFailing(failing[r.name], keys)
+		s.markEarly(&c)
 		if c.State == StatePaused && asks != nil && asks.Held != nil {
 			c.Held = asks.Held(c.Name)
 		}
@@ -284,6 +285,20 @@ func (o *Observer) addControllers(s *Snapshot, running map[string][]RunningSync,
 			c.Unlisted = asks.Unlisted(c.Name)
 		}
 		s.Controllers = append(s.Controllers, c)
+	}
+}
+
+// markEarly marks the failing keys that wait or are worked on before their delayed adds are due.
+func (s *Snapshot) markEarly(c *Controller) {
+	for i := range c.Failing {
+		f := &c.Failing[i]
+		isPending := func(q Queue) bool {
+			return q.Controller == c.Name && q.Name == f.Queue && slices.ContainsFunc(q.Waiting, func(o Object) bool { return o.Key() == f.Key })
+		}
+		isRunning := func(r RunningSync) bool { return r.Queue == f.Queue && r.Key == f.Key }
+		if f.Key != "" && s.Time.Before(f.Due) && (slices.ContainsFunc(c.Running, isRunning) || slices.ContainsFunc(s.Queues, isPending)) {
+			f.Early = true
+		}
 	}
 }
 

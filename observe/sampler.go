@@ -44,6 +44,9 @@ type failure struct {
 	seq       uint64    // of its last record
 	due       time.Time // Due or, if that is not known, when the key may be retried at the earliest
 	succeeded bool      // a sync of an unknown key has, after due
+	over      bool      // the last sync has succeeded, before due: see countEarly
+	synced    time.Time // the end of the last sync
+	early     int       // last syncs, one soon after the other, that began before due
 }
 
 // queueHistory has one sample per second, and the counters at the last sample.
@@ -187,7 +190,7 @@ func (s *sampler) updateFailures() {
 	late := time.Now().Add(-overdue)
 	s.forgetFailures(func(k failingKey) bool {
 		f := s.failures[k]
-		return f.due.Before(late) && (s.saysGone(k) || f.succeeded && !f.AtLeast)
+		return f.due.Before(late) && (f.over || s.saysGone(k) || f.succeeded && !f.AtLeast)
 	})
 }
 
@@ -248,7 +251,14 @@ func (s *sampler) followSync(e *Synced, r *Record) {
 	}
 	k := failingKey{e.Controller, e.Queue, e.Key}
 	f := s.failures[k]
+	due := e.Due
+	if f != nil {
+		due = f.countEarly(e, r)
+	}
 	switch {
+	case !e.Failed() && f != nil && f.early > 0:
+		f.over, f.Times, f.AtLeast = true, 0, false
+		return
 	case !e.Failed():
 		delete(s.failures, k)
 		return
@@ -259,12 +269,39 @@ func (s *sampler) followSync(e *Synced, r *Record) {
 		f = &failure{FailingKey: FailingKey{Queue: e.Queue, Key: e.Key}}
 		s.failures[k] = f
 	}
-	f.KeyBasis, f.Error, f.Last, f.Retried, f.Due, f.due = e.KeyBasis, e.Error, r.Time, e.Retried, e.Due, e.Due
+	f.KeyBasis, f.Error, f.Last, f.Retried, f.Due, f.due = e.KeyBasis, e.Error, r.Time, e.Retried, due, due
 	if e.Retried && e.Due.IsZero() {
 		f.due = r.Time
 	}
-	f.seq, f.succeeded = r.Seq, false
+	f.seq, f.succeeded, f.over, f.synced = r.Seq, false, false, r.Time
 	f.Times++
+}
+
+// soonAgain is how soon syncs follow each other that make when a delayed add is due meaningless.
+const soonAgain = 5 * time.Second
+
+// countEarly notes whether another sync of a key has begun before its delayed add was due, which the queue keeps then, also
+// if the sync succeeds or delays the key by more. It returns when the key is due now. An operator reports that itself.
+func (f *failure) countEarly(e *Synced, r *Record) time.Time {
+	began := r.Time.Add(-e.Took)
+	if r.Time.Sub(f.synced) > soonAgain {
+		f.early = 0
+	}
+	f.synced = r.Time
+	if !began.Before(f.Due) {
+		f.early = 0
+		return e.Due
+	}
+	f.early++
+	if IsReported(e.Controller) || e.Due.IsZero() || e.Due.Before(f.Due) {
+		return e.Due
+	}
+	return f.Due
+}
+
+// isEarly reports whether a key is synced again and again before its delayed add is due: one such sync may be all.
+func (f *failure) isEarly(now time.Time) bool {
+	return f.early > 1 && now.Sub(f.synced) < soonAgain && now.Before(f.Due)
 }
 
 // followUnknown follows a sync of an unknown key: it may be a retry of any key of its queue that
@@ -273,7 +310,7 @@ func (s *sampler) followUnknown(e *Synced, r *Record) {
 	added := r.Time.Add(-e.Took - e.Waited)
 	for k, f := range s.failures {
 		switch {
-		case k.controller != e.Controller || k.queue != e.Queue:
+		case f.over || k.controller != e.Controller || k.queue != e.Queue:
 		case e.Failed():
 			f.AtLeast = true
 		case !f.due.IsZero() && !added.Before(f.due):
@@ -393,13 +430,17 @@ func limitFailing(all []FailingKey, keys []string) (list []FailingKey, more int)
 }
 
 // failingKeys returns the failing keys of each controller, newest first.
-func (s *sampler) failingKeys() map[string][]FailingKey {
+func (s *sampler) failingKeys(now time.Time) map[string][]FailingKey {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.updateFailures()
 	byController := map[string][]FailingKey{}
 	for k, f := range s.failures {
-		byController[k.controller] = append(byController[k.controller], f.FailingKey)
+		if !f.over {
+			key := f.FailingKey
+			key.Early = f.isEarly(now)
+			byController[k.controller] = append(byController[k.controller], key)
+		}
 	}
 	for _, list := range byController {
 		slices.SortFunc(list, func(a, b FailingKey) int { return b.Last.Compare(a.Last) })

@@ -184,6 +184,21 @@ type FailingKey struct {
 	Last    time.Time `json:"last"`
 	Retried bool      `json:"retried,omitempty"` // it is requeued
 	Due     time.Time `json:"due,omitzero"`      // when it is retried; zero if it is not, or if that is not known
+	// Early is set if the key is synced before Due, because of other events: it is queued or in flight, or its last syncs, a
+	// moment ago, were.
+	Early bool `json:"early,omitempty"`
+}
+
+// NextAttempt says when the key is synced next, if that is known: "next attempt in 2.1 s".
+func (f FailingKey) NextAttempt(now time.Time) string {
+	switch wait := f.Due.Sub(now); {
+	case f.Due.IsZero() || wait <= 0:
+		return ""
+	case f.Early:
+		return "synced again because of other events"
+	default:
+		return "next attempt in " + words.Duration(wait)
+	}
 }
 
 // HowOften says how often the key has failed: "once", "3 times in a row", "at least 3 times".

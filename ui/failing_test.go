@@ -90,6 +90,10 @@ func TestNextAttempt(t *testing.T) {
 			t.Errorf("%s: %q, want %q", state, got, want)
 		}
 	}
+	f.Early = true
+	if got, want := describeFailingKey("running", f, now), "site: ns/shop, 3 times in a row, synced again because of other events: no luck"; got != want {
+		t.Errorf("early: %q, want %q", got, want)
+	}
 }
 
 // What a controller of an operator does not do is said although the control plane is settled.

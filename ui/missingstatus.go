@@ -53,23 +53,23 @@ func NeverWatchedNote(now observe.Snapshot, resource string) string {
 	return "no client has watched " + resource + pollersOf(now, resource)
 }
 
-// UnwatchedNotes says of many objects, one after the other, what [UnwatchedNote] says. It is not safe for
-// concurrent use.
-type UnwatchedNotes struct {
+// UnreportedNotes says of many objects, one after the other, why no client reports their states. It is not safe for concurrent
+// use.
+type UnreportedNotes struct {
 	snapshot func() (observe.Snapshot, error)
 	now      observe.Snapshot
 	taken    time.Time
 	err      error
 }
 
-// NewUnwatchedNotes returns notes of the snapshots that a function takes: at most one a second, and none after an error.
-func NewUnwatchedNotes(snapshot func() (observe.Snapshot, error)) *UnwatchedNotes {
-	return &UnwatchedNotes{snapshot: snapshot}
+// NewUnreportedNotes returns notes of the snapshots that a function takes: at most one a second, and none after an error.
+func NewUnreportedNotes(snapshot func() (observe.Snapshot, error)) *UnreportedNotes {
+	return &UnreportedNotes{snapshot: snapshot}
 }
 
-// Of is like [UnwatchedNote] for an object whose kind is given as RESOURCE.GROUP, with what clients have watched in the
-// last second. It is empty if that is not known.
-func (u *UnwatchedNotes) Of(resource, namespace, name string) string {
+// Of says, to be appended to what the state of an object is, what [UnwatchedNote] says or which controllers fail for it, as
+// it was in the last second. The kind is given as RESOURCE.GROUP. It is empty if neither is so, or if that is not known.
+func (u *UnreportedNotes) Of(resource, namespace, name string) string {
 	if u.err == nil && time.Since(u.taken) >= time.Second {
 		u.now, u.err = u.snapshot()
 		u.taken = time.Now()
@@ -77,7 +77,30 @@ func (u *UnwatchedNotes) Of(resource, namespace, name string) string {
 	if u.err != nil {
 		return ""
 	}
-	return UnwatchedNote(u.now, resource, namespace, name)
+	if note := UnwatchedNote(u.now, resource, namespace, name); note != "" {
+		return ", and " + note
+	}
+	if failing := failingOperators(u.now, place{resource, namespace, name}); len(failing) > 0 {
+		return ": " + strings.Join(failing, "; ")
+	}
+	return ""
+}
+
+// failingOperators says which controllers of operators that receive the events of a kind fail for the key of an object.
+func failingOperators(now observe.Snapshot, at place) (list []string) {
+	key := observe.Object{Namespace: at.namespace, Name: at.name}.Key()
+	for i := range now.Controllers {
+		c := &now.Controllers[i]
+		if !observe.IsReported(c.Name) || !slices.Contains(c.Watches, at.resource) {
+			continue
+		}
+		for _, f := range c.Failing {
+			if f.Key == key && IsFailing(f, now.Process.Settled) {
+				list = append(list, strings.TrimSuffix(trace.FailingKey{Controller: c, FailingKey: f}.Sentence(now.Time), "."))
+			}
+		}
+	}
+	return list
 }
 
 // watchers returns the clients that watch an object and may work for it.

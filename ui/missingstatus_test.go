@@ -132,10 +132,10 @@ func TestNeverWatched(t *testing.T) {
 }
 
 // However many objects have no status, the control plane is asked once a second, and not again if it does not answer.
-func TestUnwatchedNotesAskRarely(t *testing.T) {
+func TestUnreportedNotesAskRarely(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		asked, now, err := 0, observe.Snapshot{}, error(nil)
-		notes := NewUnwatchedNotes(func() (observe.Snapshot, error) { asked++; return now, err })
+		notes := NewUnreportedNotes(func() (observe.Snapshot, error) { asked++; return now, err })
 		require := func(wantAsked int, want string) {
 			t.Helper()
 			for range 200 {
@@ -147,7 +147,7 @@ func TestUnwatchedNotesAskRarely(t *testing.T) {
 				t.Errorf("asked %d times, want %d", asked, wantAsked)
 			}
 		}
-		require(1, "no client watches sites.example.com")
+		require(1, ", and no client watches sites.example.com")
 		now.Clients = []observe.Client{{Name: "operator (admin)", Watches: []observe.ClientWatch{{Resource: "sites.example.com"}}}}
 		time.Sleep(time.Second)
 		require(2, "")
@@ -186,6 +186,23 @@ func TestWhySaysThatWritesChangeNothing(t *testing.T) {
 		chain, err := q.Chain(records, trace.Style{})
 		if err != nil || chain.Now != tc.now || !slices.Equal(chain.Working, tc.working) {
 			t.Errorf("%s: %q, %q, %v", name, chain.Now, chain.Working, err)
+		}
+	}
+}
+
+// An operator that fails for an object is why that has no status; other objects may have the same key.
+func TestUnreportedNotesNameFailingOperators(t *testing.T) {
+	now := time.Unix(2000, 0)
+	failing := []observe.FailingKey{{Key: "shop/a", KeyBasis: observe.BasisQueue, Times: 11, Due: now.Add(2 * time.Second), Error: "no luck."}}
+	s := observe.Snapshot{Time: now, Clients: []observe.Client{{Name: "shop (admin)", Watches: []observe.ClientWatch{{Resource: "sites.example.com"}}}}, Controllers: []observe.Controller{
+		{Name: "deployment-controller", State: "running", Watches: []string{"deployments.apps", "sites.example.com"}, Failing: failing},
+		{Name: "shop/page", State: "running", Watches: []string{"pages.example.com"}, Failing: failing},
+		{Name: "shop/site", State: "running", Watches: []string{"sites.example.com"}, Failing: failing},
+	}}
+	notes := NewUnreportedNotes(func() (observe.Snapshot, error) { return s, nil })
+	for name, want := range map[string]string{"a": ": shop/site fails for shop/a, 11 times in a row, next attempt in 2.0 s: no luck", "b": ""} {
+		if got := notes.Of("sites.example.com", "shop", name); got != want {
+			t.Errorf("%s: got %q, want %q", name, got, want)
 		}
 	}
 }

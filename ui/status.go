@@ -315,8 +315,8 @@ func describeFailingKey(state string, f observe.FailingKey, now time.Time) strin
 		text += "failed before the stop, "
 	}
 	text += f.HowOften()
-	if wait := f.Due.Sub(now); state != "off" && !f.Due.IsZero() && wait > 0 {
-		text += ", next attempt in " + words.Duration(wait)
+	if next := f.NextAttempt(now); state != "off" && next != "" {
+		text += ", " + next
 	}
 	if f.Error == "" {
 		return text

@@ -90,6 +90,9 @@ func (c *statusCommand) run(ctx context.Context, out io.Writer) error {
 	if s.FailingWrites, err = trace.FindFailingWrites(ctx, src, s.Snapshot); err != nil {
 		return err
 	}
+	if err = trace.ExplainMissingStatus(ctx, src, &s.Snapshot); err != nil {
+		return err
+	}
 	var unknown error // does not keep the rest from being shown
 	if !c.past.given() && s.Process.State == observe.Ready {
 		s.Unhealthy, unknown = c.findUnhealthy(ctx)

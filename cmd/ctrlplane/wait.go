@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -47,7 +46,8 @@ ttlSecondsAfterFinished has deleted counts as it ended, if the wait has seen it 
 or the control plane has deleted it some minutes ago. A custom resource without a
 status counts as healthy; progress then says that it has none, and which of the usual
 conditions, such as Available or Synced, is False. Of an object without a current
-status it also says if no client other than kubectl watches its kind. At its end it
+status it also says if no client other than kubectl watches its kind, or with which
+error an operator with the module instrument fails for it. At its end it
 names Services without a ready endpoint, and others that lack what they need, such as
 an Ingress without its backend; they are not waited for.
 
@@ -152,24 +152,26 @@ func (w *waitCommand) waitObjects(ctx context.Context, out io.Writer, args []str
 	if err != nil {
 		return err
 	}
+	refs = append(refs, named...)
 	o := health.Options{Gone: w.forDeletion}
 	if client, err := w.target.controlClient(); err == nil {
 		o.Records = client
 	}
 	if !w.quiet {
-		notes := ui.NewUnwatchedNotes(func() (observe.Snapshot, error) { return w.takeSnapshot(bounded) })
+		notes := ui.NewUnreportedNotes(func() (observe.Snapshot, error) { return w.takeSnapshot(bounded, refs) })
 		o.Progress = health.LimitProgress(progressInterval, func(s health.State) {
-			message := s.Message
+			note := ""
 			if s.Unreported != "" {
-				if note := cmp.Or(notes.Of(s.Unreported, s.Ref.Namespace, s.Ref.Name), w.unchangedNote(bounded, s)); note != "" {
-					message += ", and " + note
+				note = notes.Of(s.Unreported, s.Ref.Namespace, s.Ref.Name)
+				if unchanged := w.unchangedNote(bounded, s); note == "" && unchanged != "" {
+					note = ", and " + unchanged
 				}
 			}
-			printState(out, s, message)
+			printState(out, s, s.Message+note)
 		})
 		o.Doubtful = func(s health.State) { printState(out, s, s.Message) }
 	}
-	err = waiter.Wait(bounded, append(refs, named...), o)
+	err = waiter.Wait(bounded, refs, o)
 	if bad, ok := errors.AsType[*health.NotHealthyError](err); ok {
 		for _, u := range bad.Objects {
 			fmt.Fprintln(out, words.OneLine(u.Ref.String()+": "+u.Reason))
@@ -186,15 +188,16 @@ func printState(out io.Writer, s health.State, message string) {
 	fmt.Fprintf(out, "%s  %s  %s\n", words.OneLine(s.Ref.String()), s.Status, words.OneLine(message))
 }
 
-// takeSnapshot takes a snapshot of the control plane while objects are waited for, which does not wait long for it.
-func (w *waitCommand) takeSnapshot(ctx context.Context) (observe.Snapshot, error) {
+// takeSnapshot takes a snapshot of the control plane while objects are waited for, which does not wait long for it. It has the
+// keys that fail for them.
+func (w *waitCommand) takeSnapshot(ctx context.Context, refs []health.Ref) (observe.Snapshot, error) {
 	ctx, cancel := context.WithTimeout(ctx, interventionsTimeout)
 	defer cancel()
 	client, err := w.target.controlClient()
 	if err != nil {
 		return observe.Snapshot{}, err
 	}
-	return client.Snapshot(ctx)
+	return client.SnapshotWithKeys(ctx, askedKeys(refs)...)
 }
 
 // unchangedNote says how clients have written an object without a status, and have changed nothing. It is empty if that is not
@@ -231,13 +234,11 @@ func (w *waitCommand) printControllers(ctx context.Context, out io.Writer, objec
 	if err != nil {
 		return // the objects' own reasons have been printed
 	}
-	var keys []string
-	for _, o := range objects[:min(len(objects), maxAskedKeys)] {
-		for _, ref := range failingRefs(o) {
-			keys = append(keys, observe.Object{Namespace: ref.Namespace, Name: ref.Name}.Key())
-		}
+	var refs []health.Ref
+	for _, o := range objects {
+		refs = append(refs, failingRefs(o)...)
 	}
-	now, err := client.SnapshotWithKeys(ctx, keys...)
+	now, err := client.SnapshotWithKeys(ctx, askedKeys(refs)...)
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		fmt.Fprintln(out, w.target.noAnswerHint())
 	}
@@ -286,6 +287,14 @@ func failingRefs(o health.Unhealthy) []health.Ref {
 // maxAskedKeys is of how many objects all failing controllers are asked for: they are in a URL. Of the others, those
 // are known for which they failed last.
 const maxAskedKeys = 500
+
+func askedKeys(refs []health.Ref) []string {
+	keys := make([]string, min(len(refs), maxAskedKeys))
+	for i := range keys {
+		keys[i] = observe.Object{Namespace: refs[i].Namespace, Name: refs[i].Name}.Key()
+	}
+	return keys
+}
 
 // interventionsTimeout bounds the request for what was changed manually.
 const interventionsTimeout = 3 * time.Second

@@ -125,6 +125,9 @@ func settledWarnings(ctx context.Context, src observe.Source) ([]string, error) 
 	if err != nil {
 		return nil, err
 	}
+	if err = trace.ExplainMissingStatus(ctx, src, &s); err != nil {
+		return nil, err
+	}
 	lines := ui.SettledWarnings(s, failing)
 	for i := range lines {
 		lines[i] = words.OneLine(lines[i])

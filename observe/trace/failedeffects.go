@@ -19,6 +19,7 @@ type failedEffect struct {
 	pause       time.Duration // the longest between two of them
 	follows     bool          // one of them most likely follows from the object
 	owned       bool          // they were to create what the object would own
+	own         bool          // they were to change the object itself
 	ended       bool          // the client learns of no change any more
 	waits       string        // the client is paused or delayed, and has given up the last attempt
 	renamed     bool          // each of them had another name, as generated ones are
@@ -96,8 +97,10 @@ func (g *graph) failedEffects(about observe.Object, now observe.Snapshot) []*fai
 		switch {
 		case !n.Failed || n.isStored():
 			failing.noteStored(n)
-		case !ok || !n.isUnexplainedFailure() || n.isAbout(about),
+		case !ok || !n.isUnexplainedFailure(),
 			n.foundExisting() && creatorOf.createdFor(mine, n): // its cache had not yet seen what it created
+		case n.isAbout(about):
+			failing.noteFailed(k, n).own = true
 		default:
 			follows, owned := n.descendsFrom(mine), n.isToBeOwnedBy(about)
 			if n.Object.Name == "" && !follows && !owned { // it may be to create another object
@@ -113,9 +116,27 @@ func (g *graph) failedEffects(about observe.Object, now observe.Snapshot) []*fai
 	}
 	return g.foldRenamed(slices.DeleteFunc(failing.sorted(), func(f *failedEffect) bool {
 		c := clientOf[f.last.Controller]
-		tried := f.times > 1 || c != nil && mayFail(c)
-		return !f.follows && !(f.owned && tried)
+		goesOn := c != nil && mayFail(c)
+		if f.own {
+			return !goesOn || f.times < failingOften
+		}
+		return !f.follows && !(f.owned && (f.times > 1 || goesOn))
 	}))
+}
+
+// addFailedEffects adds the writes that fail. One to the object itself stands for the last one of those that are a later
+// event, and is left out if that counts no more.
+func (c *Chain) addFailedEffects(effects []*failedEffect) {
+	for _, f := range effects {
+		at := slices.Index(c.Since, f.last)
+		if f.own && at < 0 {
+			continue
+		}
+		if f.own {
+			c.Since = slices.Delete(c.Since, at, at+1)
+		}
+		c.failedEffects = append(c.failedEffects, f)
+	}
 }
 
 // isToBeOwnedBy reports whether a call was to create an object with a reference to its owner, and did not find that it

@@ -214,3 +214,33 @@ func TestFailedEffectsOfSeveralClients(t *testing.T) {
 		}
 	}
 }
+
+// What an operator fails to write to the object itself again and again is said as what it goes on with: once is a later event.
+func TestWhySaysThatAWriteToTheObjectFailsAgainAndAgain(t *testing.T) {
+	refused, works := shopCall("update", "status", 403), shopCall("update", "status", 200, writtenShop("8"))
+	refused.Error = "shops is forbidden"
+	client := observe.Client{Name: "operator", Caller: observe.Caller{User: "operator"}, Watches: []observe.ClientWatch{{Resource: "shops.example.com"}}}
+	const fails = "operator fails to update Shop s status, 3 times in a row: 403: shops is forbidden."
+	for name, tc := range map[string]struct {
+		clients []observe.Client
+		events  []observe.Event
+		failing []string
+		later   bool
+	}{
+		"again and again": {[]observe.Client{client}, []observe.Event{refused, refused, refused}, []string{fails}, false},
+		"once":            {[]observe.Client{client}, []observe.Event{refused}, nil, true},
+		"has ended":       {nil, []observe.Event{refused, refused, refused}, nil, true},
+		"works since":     {[]observe.Client{client}, []observe.Event{refused, refused, refused, works}, nil, false},
+	} {
+		records := recorded(append([]observe.Event{shopCall("create", "", 201, writtenShop("7"))}, tc.events...)...)
+		now := observe.Snapshot{Time: records[len(records)-1].Time, Clients: tc.clients}
+		chain, err := Why(records, shop, Options{State: now})
+		if err != nil {
+			t.Fatal(err)
+		}
+		later := strings.Contains(writeString(t, chain, Text, Style{}), "failed to update Shop s status")
+		if !slices.Equal(chain.Failing, tc.failing) || later != tc.later {
+			t.Errorf("%s: failing %q, later: %v", name, chain.Failing, later)
+		}
+	}
+}

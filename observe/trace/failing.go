@@ -83,8 +83,8 @@ func (f FailingKey) Sentence(now time.Time) string {
 		s += " fails for " + f.Key
 	}
 	s += ", " + f.HowOften()
-	if wait := f.Due.Sub(now); wait > 0 && f.Controller.State != observe.StateOff {
-		s += ", next attempt in " + phrases{}.formatDuration(wait)
+	if next := f.NextAttempt(now); next != "" && f.Controller.State != observe.StateOff {
+		s += ", " + next
 	}
 	if f.Error != "" {
 		s += ": " + strings.TrimSuffix(f.Error, ".")

@@ -1,12 +1,14 @@
 package trace
 
 import (
+	"context"
 	"net/http"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/ctrlplane/ctrlplane/internal/words"
+	"github.com/ctrlplane/ctrlplane/observe"
 )
 
 // noteMissingStatus notes the writes of a status that the API server has refused because the CustomResourceDefinition
@@ -107,4 +109,45 @@ func (n *Node) missingStatusNote() string {
 		s += " in version " + words.OneLine(n.version)
 	}
 	return s
+}
+
+// ExplainMissingStatus adds to the errors of failing keys, in a snapshot of the source, that an object was not found because
+// its CustomResourceDefinition has no status subresource: what an operator reports is the answer alone.
+func ExplainMissingStatus(ctx context.Context, source observe.Source, now *observe.Snapshot) error {
+	notFound := func(f observe.FailingKey) bool { return strings.Contains(f.Error, "\" not found") }
+	if !slices.ContainsFunc(now.Controllers, func(c observe.Controller) bool { return slices.ContainsFunc(c.Failing, notFound) }) {
+		return nil
+	}
+	page, err := source.Records(ctx, observe.Query{Kinds: []observe.Kind{observe.KindCalled}, Notable: true, Limit: searchedCalls})
+	if err != nil {
+		return err
+	}
+	last := lastMissingStatus(newGraph(page.Records, observe.Object{}, Options{}).calls)
+	for i := range now.Controllers {
+		c := &now.Controllers[i]
+		c.Failing = slices.Clone(c.Failing)
+		for j := range c.Failing {
+			f := &c.Failing[j]
+			if at := slices.IndexFunc(last[c.Name], func(n *Node) bool { return strings.Contains(f.Error, n.Error) }); at >= 0 {
+				f.Error = strings.TrimSuffix(f.Error, ".") + ", although it existed: " + last[c.Name][at].missingStatusNote()
+			}
+		}
+	}
+	return nil
+}
+
+// lastMissingStatus returns the last write of each status that was refused for this reason, by controller.
+func lastMissingStatus(calls []*Node) map[string][]*Node {
+	last := map[string][]*Node{}
+	for _, n := range calls {
+		if n.Subresource != "status" {
+			continue
+		}
+		of := slices.DeleteFunc(last[n.Controller], func(before *Node) bool { return before.Object.Same(*n.Object) })
+		if n.noStatus && !n.statusSince {
+			of = append(of, n)
+		}
+		last[n.Controller] = of
+	}
+	return last
 }

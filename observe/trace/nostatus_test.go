@@ -1,6 +1,7 @@
 package trace
 
 import (
+	"context"
 	"errors"
 	"strings"
 	"testing"
@@ -163,6 +164,47 @@ func TestWhyOfAnUnchangedObject(t *testing.T) {
 		unknown := new(UnknownChangeError)
 		if !errors.As(err, &unknown) || unknown.Sentence(Style{}) != c.want || unknown.IsAnswer() != strings.HasPrefix(c.want, "Shop default/s was not changed") {
 			t.Errorf("%s: got %v, %q", name, err, unknown.Sentence(Style{}))
+		}
+	}
+}
+
+// pageSource has all its records in one page.
+type pageSource struct {
+	observe.Source
+	records []observe.Record
+}
+
+func (s *pageSource) Records(context.Context, observe.Query) (observe.Page, error) {
+	return observe.Page{Records: s.records}, nil
+}
+
+// The error of a key that fails for this reason says so, as the operator reports only the answer.
+func TestMissingStatusSubresourceOfFailingKeys(t *testing.T) {
+	const reported = `cannot write the status: shops.example.com "s" not found`
+	creates, fails, served := shopCall("create", "", 201, writtenShop("7")), shopCall("update", "status", 404), shopCall("update", "status", 200, writtenShop("8"))
+	other := shopCall("update", "status", 404)
+	other.Controller = "operator/other"
+	for name, c := range map[string]struct {
+		error  string
+		events []observe.Event
+		want   bool
+	}{
+		"exists":          {reported, []observe.Event{creates, fails, fails}, true},
+		"does not exist":  {reported, []observe.Event{fails}, false},
+		"works since":     {reported, []observe.Event{creates, fails, served}, false},
+		"another failure": {`configmaps "s" not found`, []observe.Event{creates, fails}, false},
+		"of another":      {reported, []observe.Event{creates, other}, false},
+	} {
+		now := observe.Snapshot{Controllers: []observe.Controller{{Name: "operator", Failing: []observe.FailingKey{{Key: "default/s", Error: c.error}}}}}
+		if err := ExplainMissingStatus(t.Context(), &pageSource{records: recorded(c.events...)}, &now); err != nil {
+			t.Fatal(err)
+		}
+		want := c.error
+		if c.want {
+			want += ", although it existed: its CRD has no status subresource"
+		}
+		if got := now.Controllers[0].Failing[0].Error; got != want {
+			t.Errorf("%s: got %q, want %q", name, got, want)
 		}
 	}
 }

@@ -103,7 +103,7 @@ func (g *graph) why(mine []*Node, records []observe.Record, about observe.Object
 		c.ignored = g.ignoredEvents(n, o)
 	}
 	if o.What == "" {
-		c.failedEffects = g.failedEffects(about, o.State)
+		c.addFailedEffects(g.failedEffects(about, o.State))
 	}
 	p := c.phrases()
 	c.Failing = slices.Clone(c.Failing)

@@ -109,6 +109,9 @@ func (m model) addDelayedBoxes(s *detailBuilder, q *observe.Queue, c observe.Con
 			l = append(l, span{"  not retried", plain})
 		case in <= 0:
 			l = append(l, span{"  due", plain})
+		case f.Early:
+			l = append(l, span{"  " + f.NextAttempt(m.snapshot.Time), plain})
+			known++
 		default:
 			l = append(l, span{"  in " + formatDuration(in, m.theme.ascii) + m.arrow() + "waiting", plain})
 			known++
