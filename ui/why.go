@@ -50,7 +50,8 @@ type Why struct {
 // Chain returns the chain of causes with what is known of the object at present.
 func (q *Why) Chain(records []observe.Record, s trace.Style) (*trace.Chain, error) {
 	o := &q.Options
-	o.Now, o.Failing, o.Working = q.describeProblem(), describeFailingKeys(o.State, records, q.About), trace.Working(*o, records, q.About, s)
+	o.Failing, o.Working = describeFailingKeys(o.State, records, q.About), trace.Working(*o, records, q.About, s)
+	o.Now = q.describeProblem()
 	if o.Now != "" {
 		if q.State.Log != "" {
 			o.Working = append(o.Working, q.State.Log+".")
@@ -86,16 +87,20 @@ func (q *Why) Chain(records []observe.Record, s trace.Style) (*trace.Chain, erro
 	return nil, err
 }
 
-// describeProblem says what is wrong with the object, and why no client reports its state, if that is known.
+// describeProblem says what is wrong with the object, and why no client reports its state, if that is known. That its
+// operator is silent is not said if the operator reports that it fails or works for the object, as it may without a request.
 func (q *Why) describeProblem() string {
 	if q.State.Unreported == "" {
 		return q.State.Problem
 	}
-	at := place{q.State.Unreported, q.About.Namespace, q.About.Name}
-	if q.State.Problem == "" {
-		return missingStatus(q.Options.State, at, q.State.Created)
+	at, created := place{q.State.Unreported, q.About.Namespace, q.About.Name}, q.State.Created
+	if len(q.Options.Failing)+len(q.Options.Working) > 0 && hasReportedController(q.Options.State, at.resource) {
+		created = time.Time{}
 	}
-	if note := unreportedNote(q.Options.State, at, q.State.Created); note != "" {
+	if q.State.Problem == "" {
+		return missingStatus(q.Options.State, at, created)
+	}
+	if note := unreportedNote(q.Options.State, at, created); note != "" {
 		return strings.TrimSuffix(q.State.Problem, ".") + "; " + note + "."
 	}
 	return q.State.Problem
