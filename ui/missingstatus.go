@@ -91,7 +91,7 @@ func failingOperators(now observe.Snapshot, at place) (list []string) {
 	key := observe.Object{Namespace: at.namespace, Name: at.name}.Key()
 	for i := range now.Controllers {
 		c := &now.Controllers[i]
-		if !observe.IsReported(c.Name) || !slices.Contains(c.Watches, at.resource) {
+		if !isReportedFor(c, at.resource) {
 			continue
 		}
 		for _, f := range c.Failing {
@@ -101,6 +101,15 @@ func failingOperators(now observe.Snapshot, at place) (list []string) {
 		}
 	}
 	return list
+}
+
+// isReportedFor reports whether a controller is of an operator with the module instrument and receives the events of a kind.
+func isReportedFor(c *observe.Controller, resource string) bool {
+	return observe.IsReported(c.Name) && slices.Contains(c.Watches, resource)
+}
+
+func hasReportedController(now observe.Snapshot, resource string) bool {
+	return slices.ContainsFunc(now.Controllers, func(c observe.Controller) bool { return isReportedFor(&c, resource) })
 }
 
 // watchers returns the clients that watch an object and may work for it.

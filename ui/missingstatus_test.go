@@ -56,6 +56,25 @@ func TestWhySaysThatNoClientWritesTheStatus(t *testing.T) {
 	}
 }
 
+// An operator whose sync of the object fails without a request is not silent.
+func TestWhySaysThatASilentOperatorFails(t *testing.T) {
+	const resource = "sites.example.com"
+	now, failing := time.Unix(2000, 0), []observe.FailingKey{{Queue: "site", Key: "shop/a", KeyBasis: observe.BasisQueue, Times: 3, Error: "no luck"}}
+	for controller, want := range map[string]bool{"operator/site": false, "operator/page": true} {
+		c := observe.Controller{Name: controller, State: "running", Watches: []string{resource}, Failing: failing}
+		if want {
+			c.Failing = nil
+		}
+		state := observe.Snapshot{Time: now, Controllers: []observe.Controller{c}, Clients: []observe.Client{{Name: "operator (bob)", Caller: observe.Caller{User: "bob"},
+			Watches: []observe.ClientWatch{{Resource: resource}}, LastTime: now.Add(-2 * time.Minute)}}}
+		q := Why{About: observe.Object{Kind: "Site", Resource: "sites", Group: "example.com", Namespace: "shop", Name: "a"}, Options: trace.Options{State: state}, State: ObjectState{Exists: true, Unreported: resource, Created: now.Add(-time.Minute)}}
+		_, _ = q.Chain(nil, trace.Style{}) // nothing is recorded
+		if said := q.Options.Now != ""; said != want || (len(q.Options.Failing) > 0) == want {
+			t.Errorf("%s: %q, failing %q", controller, q.Options.Now, q.Options.Failing)
+		}
+	}
+}
+
 // Why no client reports the state of an object that is not healthy is said, too, however often it is asked for.
 func TestWhySaysThatNoClientReportsTheState(t *testing.T) {
 	const problem, resource = "It is not ready: it has no status.phase yet.", "rollouts.argoproj.io"

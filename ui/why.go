@@ -56,7 +56,8 @@ type Why struct {
 func (q *Why) Chain(records []observe.Record, s trace.Style) (*trace.Chain, error) {
 	o := &q.Options
 	unchanged := trace.FindUnchangedWrites(records, q.About)
-	o.Now, o.Failing, o.Working = q.describeProblem(unchanged, s), describeFailingKeys(o.State, records, q.About), trace.Working(*o, records, q.About, s)
+	o.Failing, o.Working = describeFailingKeys(o.State, records, q.About), trace.Working(*o, records, q.About, s)
+	o.Now = q.describeProblem(unchanged, s)
 	if o.Now != "" {
 		if q.State.Log != "" {
 			o.Working = append(o.Working, q.State.Log+".")
@@ -115,13 +116,17 @@ func (q *Why) describeLoops(records []observe.Record) (list []string) {
 	return list
 }
 
-// describeProblem says what is wrong with the object, and why no client reports its state, if that is known.
+// describeProblem says what is wrong with the object, and why no client reports its state, if that is known. That its
+// operator is silent is not said if the operator reports that it fails or works for the object, as it may without a request.
 func (q *Why) describeProblem(unchanged []*trace.UnchangedWrites, s trace.Style) string {
 	if q.State.Unreported == "" {
 		return q.State.Problem
 	}
-	at := place{q.State.Unreported, q.About.Namespace, q.About.Name}
-	note := unreportedNote(q.Options.State, at, q.State.Created)
+	at, created := place{q.State.Unreported, q.About.Namespace, q.About.Name}, q.State.Created
+	if len(q.Options.Failing)+len(q.Options.Working) > 0 && hasReportedController(q.Options.State, at.resource) {
+		created = time.Time{}
+	}
+	note := unreportedNote(q.Options.State, at, created)
 	if note == "" && !q.State.Created.IsZero() {
 		note = UnchangedNote(unchanged, s)
 	}
