@@ -73,6 +73,7 @@ type ReportedEvent struct {
 	Deleting        bool          `json:"deleting,omitempty"`
 	Adds            eventAdds     `json:"adds,omitempty"`
 	Later           eventLater    `json:"later,omitempty"`
+	Delays          bool          `json:"delays,omitempty"`
 }
 
 // ReportedBegin is a sync that has begun.

@@ -40,7 +40,7 @@ func (s *session) applyEvent(c *reportedController, e *ReportedEvent, now time.T
 	took := min(max(e.Took, 0), maxAge)
 	at := s.time(e.Time.Add(took), now)
 	d := &observe.Delivered{
-		Change: change, ResourceVersion: shortText(e.ResourceVersion), Deleting: e.Deleting, Took: took, Adds: slices.Clone(e.Adds),
+		Change: change, ResourceVersion: shortText(e.ResourceVersion), Deleting: e.Deleting, Delays: e.Delays, Took: took, Adds: slices.Clone(e.Adds),
 		Object: observe.Object{
 			Group: shortText(e.Group), Resource: shortText(e.Resource), Kind: shortText(e.Kind),
 			Namespace: shortText(e.Namespace), Name: shortText(e.Name), UID: shortText(e.UID),

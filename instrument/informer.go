@@ -144,6 +144,8 @@ type eventRun struct {
 	id    uint64
 	adds  []uint64
 	later []time.Time
+	// delays is set if it has added a key with a delay that is not known, or that does not count.
+	delays bool
 }
 
 // observe runs a handler and reports the event, with the keys that the handler has added.
@@ -172,7 +174,7 @@ func (s *eventSource) newRecord(e *eventRun, m metav1.Object, before any, change
 		ID: e.id, Controller: s.controller.name, Time: began, Took: time.Since(began), Change: change,
 		Group: s.group, Resource: s.resource, Kind: s.kind,
 		Namespace: m.GetNamespace(), Name: m.GetName(), UID: string(m.GetUID()), ResourceVersion: m.GetResourceVersion(),
-		Adds: e.adds, Later: e.later,
+		Adds: e.adds, Later: e.later, Delays: e.delays,
 	}
 	if old, err := meta.Accessor(before); before != nil && err == nil {
 		r.Deleting = old.GetDeletionTimestamp() == nil && m.GetDeletionTimestamp() != nil

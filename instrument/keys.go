@@ -107,10 +107,13 @@ func (k *keys) add(key reconcile.Request, by work, after time.Duration, limited 
 	if after > 0 {
 		added.due = now.Add(after)
 	}
-	if k.addDelayed(added) && after > 0 {
-		if e := by.event; e != nil && len(e.later) < maxNamedLater {
-			e.later = append(e.later, added.due)
-		}
+	counts, e := k.addDelayed(added), by.event
+	switch {
+	case e == nil:
+	case counts && after > 0 && len(e.later) < maxNamedLater:
+		e.later = append(e.later, added.due)
+	default:
+		e.delays = true
 	}
 }
 

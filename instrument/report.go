@@ -110,6 +110,9 @@ type eventRecord struct {
 	Adds []uint64 `json:"adds,omitempty"`
 	// Later has the times when keys are due that the handler added with a delay.
 	Later []time.Time `json:"later,omitempty"`
+	// Delays is set if it has also added a key with a delay that is not known, or that does not count, as the key is queued or
+	// due earlier.
+	Delays bool `json:"delays,omitempty"`
 }
 
 // beganRecord is a sync that has begun.

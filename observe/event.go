@@ -144,8 +144,11 @@ type Delivered struct {
 	// deletion timestamp, and the version that was delivered before has none.
 	Deleting bool `json:"deleting,omitempty"`
 	// Later lists the keys that the handler added with a delay.
-	Later []DelayedKey  `json:"later,omitempty"`
-	Took  time.Duration `json:"tookNanos"` // in the handler
+	Later []DelayedKey `json:"later,omitempty"`
+	// Delays is set if the handler of an operator's controller has also added a key with a delay that is not known, or that does
+	// not count, as the key is queued or due earlier.
+	Delays bool          `json:"delays,omitempty"`
+	Took   time.Duration `json:"tookNanos"` // in the handler
 	// TakenBy is the holder that has taken over a Lease with this version.
 	TakenBy string `json:"takenBy,omitempty"`
 	// Unchanged is set if this version differs from the one that was delivered before in

@@ -393,7 +393,15 @@ func (s *sampler) makeRoom() {
 			most = list
 		}
 	}
-	slices.SortFunc(most, func(a, b failingKey) int { return cmp.Compare(s.failures[a].seq, s.failures[b].seq) })
+	slices.SortFunc(most, func(a, b failingKey) int { // those that have succeeded since first
+		switch x, y := s.failures[a], s.failures[b]; {
+		case x.over == y.over:
+			return cmp.Compare(x.seq, y.seq)
+		case x.over:
+			return -1
+		}
+		return 1
+	})
 	for _, k := range most[:(len(most)+7)/8] {
 		delete(s.failures, k)
 	}

@@ -24,14 +24,15 @@ func describeFinalizers(now observe.Snapshot, records []observe.Record, about ob
 	}
 	added := map[string]string{} // the finalizers, by controller or client
 	for _, f := range deletion.Finalizers {
-		for _, writer := range trace.WritersAs(records, about, f.Manager) {
-			if f.Manager != "" {
-				added[writer] = f.Name
-			}
+		if f.Manager == "" {
+			continue
+		}
+		if writers := trace.WritersAs(records, about, f.Manager); len(writers) == 1 { // several programs may have one name
+			added[writers[0]] = f.Name
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(held.Synced)) {
-		if sync := held.Synced[name]; sync.InVain && isIdleFor(now, name, about.Key()) && (added[name] != "" || len(added) == 0) {
+		if sync := held.Synced[name]; !sync.Failed && !hasWritten(now, held, name) && isIdleFor(now, name, about.Key()) && (added[name] != "" || len(added) == 0) {
 			list = append(list, fmt.Sprintf("%s%s has synced it since the deletion was requested, last at %s, without an error and without changing it.",
 				words.OneLine(name), addedNote(added[name]), s.FormatClock(sync.Ended)))
 		}
@@ -43,6 +44,14 @@ func describeFinalizers(now observe.Snapshot, records []observe.Record, about ob
 		}
 	}
 	return list
+}
+
+// hasWritten reports whether a controller, or its client in a call whose sync is not known, has written the object since the
+// deletion was requested.
+func hasWritten(now observe.Snapshot, held trace.HeldDeletion, controller string) bool {
+	return held.Wrote[controller] || slices.ContainsFunc(now.Clients, func(c observe.Client) bool {
+		return held.Wrote[c.Name] && slices.Contains(c.Controllers, controller)
+	})
 }
 
 func addedNote(finalizer string) string {

@@ -33,7 +33,8 @@ func TestWhySaysWhoHasNotRemovedAFinalizer(t *testing.T) {
 	plain := func(last int) observe.Client {
 		return observe.Client{Name: "operator (bob)", Caller: observe.Caller{User: "bob"}, LastTime: start.Add(time.Duration(last) * time.Second), Watches: []observe.ClientWatch{{Resource: "sites.example.com"}}}
 	}
-	ended, paused := plain(2), plain(2)
+	ended, paused, withModule := plain(2), plain(2), plain(9)
+	withModule.Controllers = []string{"operator/site"}
 	ended.Watches, paused.Reason = nil, "its writes are held"
 	byOperator, unknown := []health.Finalizer{{Name: "example.com/cleanup", Manager: "operator"}}, []health.Finalizer{{Name: "example.com/cleanup"}}
 	const which = ", which added the finalizer example.com/cleanup,"
@@ -52,6 +53,8 @@ func TestWhySaysWhoHasNotRemovedAFinalizer(t *testing.T) {
 		"synced before only":         {[]observe.Record{created, addedInSync, synced(4, ""), deleted}, byOperator, running, observe.Client{}, nil},
 		"fails":                      {[]observe.Record{created, addedInSync, deleted, synced(8, ""), synced(9, "no network")}, byOperator, running, observe.Client{}, nil},
 		"has changed it since":       {[]observe.Record{created, addedInSync, deleted, call(8, "operator/site", "update", false), synced(9, "")}, byOperator, running, observe.Client{}, nil},
+		"its client has changed it":  {[]observe.Record{created, addedInSync, deleted, call(8, "operator (bob)", "update", false), synced(9, "")}, byOperator, running, withModule, nil},
+		"two programs of one name":   {[]observe.Record{created, added, call(3, "operator (eve)", "update", false), deleted}, byOperator, running, plain(2), nil},
 		"is being synced":            {[]observe.Record{created, addedInSync, deleted, synced(9, "")}, byOperator, busy, observe.Client{}, nil},
 		"does not run":               {[]observe.Record{created, addedInSync, deleted, synced(9, "")}, byOperator, observe.Controller{}, observe.Client{}, nil},
 		"no request since":           {[]observe.Record{created, added, deleted}, byOperator, running, plain(2), []string{silent}},

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/ctrlplane/ctrlplane/health"
 	"github.com/ctrlplane/ctrlplane/internal/words"
 	"github.com/ctrlplane/ctrlplane/observe"
 	"github.com/ctrlplane/ctrlplane/observe/trace"
@@ -69,7 +70,7 @@ func NewUnreportedNotes(snapshot func() (observe.Snapshot, error)) *UnreportedNo
 
 // Of says, to be appended to what the state of an object is, what [UnwatchedNote] says or which controllers fail for it, as
 // it was in the last second. The kind is given as RESOURCE.GROUP. It is empty if neither is so, or if that is not known.
-func (u *UnreportedNotes) Of(resource, namespace, name string) string {
+func (u *UnreportedNotes) Of(resource string, ref health.Ref) string {
 	if u.err == nil && time.Since(u.taken) >= time.Second {
 		u.now, u.err = u.snapshot()
 		u.taken = time.Now()
@@ -77,26 +78,27 @@ func (u *UnreportedNotes) Of(resource, namespace, name string) string {
 	if u.err != nil {
 		return ""
 	}
-	if note := UnwatchedNote(u.now, resource, namespace, name); note != "" {
+	if note := UnwatchedNote(u.now, resource, ref.Namespace, ref.Name); note != "" {
 		return ", and " + note
 	}
-	if failing := failingOperators(u.now, place{resource, namespace, name}); len(failing) > 0 {
+	if failing := failingOperators(u.now, resource, ref); len(failing) > 0 {
 		return ": " + strings.Join(failing, "; ")
 	}
 	return ""
 }
 
 // failingOperators says which controllers of operators that receive the events of a kind fail for the key of an object.
-func failingOperators(now observe.Snapshot, at place) (list []string) {
-	key := observe.Object{Namespace: at.namespace, Name: at.name}.Key()
+func failingOperators(now observe.Snapshot, resource string, ref health.Ref) (list []string) {
+	name, _, _ := strings.Cut(resource, ".")
+	about := observe.Object{Kind: ref.Kind, Resource: name, Namespace: ref.Namespace, Name: ref.Name}
 	for i := range now.Controllers {
 		c := &now.Controllers[i]
-		if !isReportedFor(c, at.resource) {
+		if !isReportedFor(c, resource) {
 			continue
 		}
-		for _, f := range c.Failing {
-			if f.Key == key && IsFailing(f, now.Process.Settled) {
-				list = append(list, strings.TrimSuffix(trace.FailingKey{Controller: c, FailingKey: f}.Sentence(now.Time), "."))
+		for _, key := range c.Failing {
+			if f := (trace.FailingKey{Controller: c, FailingKey: key}); f.IsOf(about) && IsFailing(key, now.Process.Settled) {
+				list = append(list, strings.TrimSuffix(f.Sentence(now.Time), "."))
 			}
 		}
 	}
@@ -149,7 +151,9 @@ func missingStatus(now observe.Snapshot, at place, note string) string {
 func UnchangedNote(unchanged []*trace.UnchangedWrites, s trace.Style) string {
 	var parts []string
 	for _, u := range unchanged {
-		parts = append(parts, u.ForStatus(s))
+		if u.MayBeForStatus() {
+			parts = append(parts, u.ForStatus(s))
+		}
 	}
 	return strings.Join(parts, "; ")
 }

@@ -7,6 +7,9 @@ import (
 	"testing/synctest"
 	"time"
 
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/ctrlplane/ctrlplane/health"
 	"github.com/ctrlplane/ctrlplane/observe"
 	"github.com/ctrlplane/ctrlplane/observe/trace"
 )
@@ -158,7 +161,7 @@ func TestUnreportedNotesAskRarely(t *testing.T) {
 		require := func(wantAsked int, want string) {
 			t.Helper()
 			for range 200 {
-				if got := notes.Of("sites.example.com", "shop", "a"); got != want {
+				if got := notes.Of("sites.example.com", siteRef("a")); got != want {
 					t.Fatalf("got %q, want %q", got, want)
 				}
 			}
@@ -209,6 +212,10 @@ func TestWhySaysThatWritesChangeNothing(t *testing.T) {
 	}
 }
 
+func siteRef(name string) health.Ref {
+	return health.Ref{GroupVersionKind: schema.GroupVersionKind{Group: "example.com", Version: "v1", Kind: "Site"}, Namespace: "shop", Name: name}
+}
+
 // An operator that fails for an object is why that has no status; other objects may have the same key.
 func TestUnreportedNotesNameFailingOperators(t *testing.T) {
 	now := time.Unix(2000, 0)
@@ -217,10 +224,11 @@ func TestUnreportedNotesNameFailingOperators(t *testing.T) {
 		{Name: "deployment-controller", State: "running", Watches: []string{"deployments.apps", "sites.example.com"}, Failing: failing},
 		{Name: "shop/page", State: "running", Watches: []string{"pages.example.com"}, Failing: failing},
 		{Name: "shop/site", State: "running", Watches: []string{"sites.example.com"}, Failing: failing},
+		{Name: "shop/siteset", State: "running", Watches: []string{"sites.example.com"}, Failing: failing},
 	}}
 	notes := NewUnreportedNotes(func() (observe.Snapshot, error) { return s, nil })
 	for name, want := range map[string]string{"a": ": shop/site fails for shop/a, 11 times in a row, next attempt in 2.0 s: no luck", "b": ""} {
-		if got := notes.Of("sites.example.com", "shop", name); got != want {
+		if got := notes.Of("sites.example.com", siteRef(name)); got != want {
 			t.Errorf("%s: got %q, want %q", name, got, want)
 		}
 	}

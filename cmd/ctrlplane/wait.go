@@ -30,11 +30,11 @@ type waitCommand struct {
 	quiet       bool
 	horizon     time.Duration
 
-	unchangedNotes int // how many objects unchangedNote has been asked for
+	unchangedNotes map[health.Ref]bool // the objects of which unchangedNote has been asked
 }
 
 func newWaitCommand(t *target) *cobra.Command {
-	w := &waitCommand{target: t}
+	w := &waitCommand{target: t, unchangedNotes: map[health.Ref]bool{}}
 	cmd := &cobra.Command{
 		Use:   "wait (settled | -f FILE|DIR… | -k DIR | KIND/NAME… | KIND NAME…)",
 		Short: "Wait until objects are healthy, or until the control plane has settled",
@@ -162,9 +162,9 @@ func (w *waitCommand) waitObjects(ctx context.Context, out io.Writer, args []str
 		o.Progress = health.LimitProgress(progressInterval, func(s health.State) {
 			note := ""
 			if s.Unreported != "" {
-				note = notes.Of(s.Unreported, s.Ref.Namespace, s.Ref.Name)
-				if unchanged := w.unchangedNote(bounded, s); note == "" && unchanged != "" {
-					note = ", and " + unchanged
+				note = notes.Of(s.Unreported, s.Ref)
+				if note == "" {
+					note = w.unchangedNote(bounded, s)
 				}
 			}
 			printState(out, s, s.Message+note)
@@ -200,14 +200,14 @@ func (w *waitCommand) takeSnapshot(ctx context.Context, refs []health.Ref) (obse
 	return client.SnapshotWithKeys(ctx, askedKeys(refs)...)
 }
 
-// unchangedNote says how clients have written an object without a status, and have changed nothing. It is empty if that is not
-// known, and after maxUnchangedNotes objects.
+// unchangedNote says, to be appended to what the state of an object is, how clients have written it without a status, and have
+// changed nothing. It is empty if that is not known, and for more objects than maxUnchangedNotes.
 func (w *waitCommand) unchangedNote(ctx context.Context, s health.State) string {
 	client, err := w.target.controlClient()
-	if err != nil || s.Created.IsZero() || w.unchangedNotes == maxUnchangedNotes {
+	if err != nil || s.Created.IsZero() || len(w.unchangedNotes) == maxUnchangedNotes && !w.unchangedNotes[s.Ref] {
 		return ""
 	}
-	w.unchangedNotes++
+	w.unchangedNotes[s.Ref] = true
 	ctx, cancel := context.WithTimeout(ctx, interventionsTimeout)
 	defer cancel()
 	resource, group, _ := strings.Cut(s.Unreported, ".")
@@ -216,7 +216,10 @@ func (w *waitCommand) unchangedNote(ctx context.Context, s health.State) string 
 	if err != nil {
 		return ""
 	}
-	return ui.UnchangedNote(trace.FindUnchangedWrites(page.Records, about), traceStyle())
+	if note := ui.UnchangedNote(trace.FindUnchangedWrites(page.Records, about), traceStyle()); note != "" {
+		return ", and " + note
+	}
+	return ""
 }
 
 // maxUnchangedNotes is for how many objects records are read while they are waited for.

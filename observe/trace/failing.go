@@ -64,6 +64,12 @@ func keysStandFor(records []observe.Record, controller string, f observe.Failing
 	return isNamedAfter(controller, f.Queue, about)
 }
 
+// IsOf reports whether a failing key of an operator's controller is that of an object of a kind rather than of another kind, whose
+// object may have the same name.
+func (f FailingKey) IsOf(o observe.Object) bool {
+	return f.Key == o.Key() && isNamedAfter(f.Controller.Name, f.Queue, o)
+}
+
 // isNamedAfter reports whether a controller of an operator, or its queue, has the name of an object's kind, or the queue
 // that of its resource.
 func isNamedAfter(controller, queue string, o observe.Object) bool {

@@ -32,13 +32,14 @@ func Query() observe.Query {
 func (o *Options) ReadRecords(ctx context.Context, source observe.Source) ([]observe.Record, error) {
 	q := Query()
 	q.After = o.After
-	o.readAt = time.Now()
+	began := time.Now()
 	page, err := source.Records(ctx, q)
 	if err != nil {
 		return nil, err
 	}
 	o.Missed, o.CompleteAfter = page.Missed, page.CompleteAfter
 	o.State, err = source.Snapshot(ctx)
+	o.readAt = o.State.Time.Add(-time.Since(began)) // by the clock of the control plane
 	return page.Records, err
 }
 

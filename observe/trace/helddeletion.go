@@ -13,21 +13,23 @@ type HeldDeletion struct {
 	Requested time.Time // zero if it is not known
 	// Synced are the last syncs of the object's key that the controllers of operators have ended since.
 	Synced map[string]HeldSync
+	// Wrote are the controllers and clients that have written the object since.
+	Wrote map[string]bool
 }
 
-// HeldSync is a sync of an object that is being deleted. InVain is set if it had no error, and if its controller has not written
-// the object since the deletion was requested.
+// HeldSync is a sync of an object that is being deleted.
 type HeldSync struct {
 	Ended  time.Time
-	InVain bool
+	Failed bool
 }
 
 // ReadHeldDeletion returns what the records say of an object that is being deleted.
 func ReadHeldDeletion(records []observe.Record, about observe.Object) HeldDeletion {
 	about = *canonicalObject(about)
 	of := placeOf(&about)
-	d := HeldDeletion{Synced: map[string]HeldSync{}}
-	wrote, isOfObject := map[string]bool{}, map[queueName]bool{}
+	d, isOfObject := HeldDeletion{}, map[queueName]bool{}
+	begin := func(requested time.Time) { d = HeldDeletion{requested, map[string]HeldSync{}, map[string]bool{}} }
+	begin(time.Time{})
 	for i := range records {
 		switch e := records[i].Event.(type) {
 		case *observe.Called:
@@ -35,11 +37,11 @@ func ReadHeldDeletion(records []observe.Record, about observe.Object) HeldDeleti
 			switch {
 			case at < 0:
 			case e.Wrote[at].Deleted || observe.Creates(e.Verb, e.Subresource, e.Status) || e.Verb == observe.VerbRestore:
-				d = HeldDeletion{Synced: map[string]HeldSync{}}
+				begin(time.Time{})
 			case !d.Requested.IsZero():
-				wrote[e.Controller] = true
+				d.Wrote[e.Controller] = true
 			case e.Verb == "delete" || e.Verb == "deletecollection":
-				d.Requested, wrote = cmp.Or(e.Began, records[i].Time), map[string]bool{}
+				begin(cmp.Or(e.Began, records[i].Time))
 			}
 		case *observe.Synced:
 			began := records[i].Time.Add(-e.Took)
@@ -53,22 +55,18 @@ func ReadHeldDeletion(records []observe.Record, about observe.Object) HeldDeleti
 				isOfObject[q] = is
 			}
 			if is {
-				d.Synced[e.Controller] = HeldSync{records[i].Time, !e.Failed()}
+				d.Synced[e.Controller] = HeldSync{records[i].Time, e.Failed()}
 			}
 		}
-	}
-	for c, s := range d.Synced {
-		s.InVain = s.InVain && !wrote[c]
-		d.Synced[c] = s
 	}
 	return d
 }
 
-// WritersAs returns the clients, or their controllers, that have written an object as a field manager.
+// WritersAs returns the clients, or their controllers, that have written an object, other than a subresource, as a field manager.
 func WritersAs(records []observe.Record, about observe.Object, manager string) (list []string) {
 	about = *canonicalObject(about)
 	for i := range records {
-		if c, ok := records[i].Event.(*observe.Called); ok && c.FieldManager == manager && hasWritten(c, about) && !slices.Contains(list, c.Controller) {
+		if c, ok := records[i].Event.(*observe.Called); ok && c.FieldManager == manager && c.Subresource == "" && hasWritten(c, about) && !slices.Contains(list, c.Controller) {
 			list = append(list, c.Controller)
 		}
 	}

@@ -76,7 +76,7 @@ func (g *graph) isIgnored(e *Node, children map[*Node][]*Node, o Options) bool {
 		if same.Controller != e.Controller || same.Kind != Event {
 			continue
 		}
-		if len(same.queues)+len(same.later)+len(children[same]) > 0 || same.Ignored {
+		if len(same.queues)+len(same.later)+len(children[same]) > 0 || same.delays || same.Ignored {
 			return false
 		}
 	}

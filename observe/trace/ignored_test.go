@@ -27,6 +27,8 @@ func TestIgnoredEvents(t *testing.T) {
 	synced := func(add uint64, cause uint64, waited time.Duration) *observe.Synced {
 		return &observe.Synced{Controller: operator, Queue: "site", ID: 100 + add, Key: "default/web", KeyBasis: observe.BasisQueue, Add: add, Sure: cause != 0, Cause: cause, Waited: waited}
 	}
+	delays := seen(operator, observe.Updated, "8")
+	delays.Delays = true
 	busy := observe.Snapshot{Queues: []observe.Queue{{Controller: operator, Name: "site", Depth: 1}}}
 	dropped := observe.Snapshot{Clients: []observe.Client{{Name: "shop-operator (admin)", Controllers: []string{operator}, ReportsDropped: 1}}}
 	for name, tc := range map[string]struct {
@@ -35,6 +37,7 @@ func TestIgnoredEvents(t *testing.T) {
 		trace, all, why bool // says so
 	}{
 		"ignored":                         {[]observe.Event{seen(operator, observe.Updated, "8")}, Options{}, true, true, true},
+		"delayed behind another add":      {[]observe.Event{delays}, Options{}, false, false, false},
 		"queued":                          {[]observe.Event{seen(operator, observe.Updated, "8", 2)}, Options{}, false, false, false},
 		"its sync has ended":              {[]observe.Event{seen(operator, observe.Updated, "8", 2), synced(2, 5, 0)}, Options{}, false, false, false},
 		"a key was queued already":        {[]observe.Event{seen(operator, observe.Updated, "8"), synced(2, 2, 4*time.Second)}, Options{}, false, false, false},

@@ -133,6 +133,7 @@ type Node struct {
 
 	adds   []uint64             // for an event: the numbers of these adds in their queues
 	later  []observe.DelayedKey // for an event: the keys that its handler added with a delay
+	delays bool                 // as of Delivered
 	record *observe.Synced      // for a sync: its record
 	known  bool                 // for a list: the write that made the version is recorded
 	lister string               // for a list: who has listed the object; "" if several have

@@ -128,7 +128,7 @@ func ExplainMissingStatus(ctx context.Context, source observe.Source, now *obser
 		c.Failing = slices.Clone(c.Failing)
 		for j := range c.Failing {
 			f := &c.Failing[j]
-			if at := slices.IndexFunc(last[c.Name], func(n *Node) bool { return strings.Contains(f.Error, n.Error) }); at >= 0 {
+			if at := slices.IndexFunc(last[c.Name], func(n *Node) bool { return n.Object.Key() == f.Key && strings.Contains(f.Error, n.Error) }); at >= 0 {
 				f.Error = strings.TrimSuffix(f.Error, ".") + ", although it existed: " + last[c.Name][at].missingStatusNote()
 			}
 		}
@@ -140,6 +140,11 @@ func ExplainMissingStatus(ctx context.Context, source observe.Source, now *obser
 func lastMissingStatus(calls []*Node) map[string][]*Node {
 	last := map[string][]*Node{}
 	for _, n := range calls {
+		if n.Gone || slices.ContainsFunc(n.wrote, func(w observe.Written) bool { return w.Deleted }) {
+			for c, list := range last {
+				last[c] = slices.DeleteFunc(list, func(of *Node) bool { return n.Object.Same(*of.Object) })
+			}
+		}
 		if n.Subresource != "status" {
 			continue
 		}

@@ -44,8 +44,8 @@ type Options struct {
 	// Working says what controllers do for the object at present, one sentence each.
 	Working []string
 
-	following bool
-	readAt    time.Time // before ReadRecords has read them // the end of a sync is still to come, and says what it follows from
+	following bool      // the end of a sync is still to come, and says what it follows from
+	readAt    time.Time // before ReadRecords has read the records
 }
 
 // Tree has the writes to an object and everything that they set off.
@@ -103,9 +103,9 @@ func Build(records []observe.Record, about observe.Object, o Options) (*Tree, er
 	return t, nil
 }
 
-// recordedUntil returns when the records were read, or the earlier moment that they lead to; zero if neither is known.
+// recordedUntil returns when the records were read or else, if that is not known, the time of the state.
 func (o *Options) recordedUntil() time.Time {
-	if o.readAt.IsZero() || o.State.Time.Before(o.readAt) {
+	if o.readAt.IsZero() {
 		return o.State.Time
 	}
 	return o.readAt

@@ -75,9 +75,15 @@ func (u *UnchangedWrites) IsRepeated() bool {
 	return u.times >= minUnchanged && (u.last.Verb == "update" || len(u.last.Warnings) > 0)
 }
 
+// MayBeForStatus reports whether the writes, of an object without a status, may have been to set that: a client may apply the same
+// patch again and again by design.
+func (u *UnchangedWrites) MayBeForStatus() bool {
+	return u.last.Verb == "update" || len(u.last.Warnings) > 0
+}
+
 // ForStatus says in a part of a sentence that the writes, of an object without a status, may have been to set that.
 func (u *UnchangedWrites) ForStatus(s Style) string {
-	if u.toStatus || len(u.last.Warnings) > 0 {
+	if u.toStatus || len(u.last.Warnings) > 0 || u.times < 2 {
 		return u.Describe(s)
 	}
 	return u.Describe(s) + ": the status is written by its subresource only"

@@ -23,18 +23,18 @@ func DescribeWarnings(records []observe.Record, about observe.Object, s Style) (
 	var last []warnedWrite
 	for i := range records {
 		c, ok := records[i].Event.(*observe.Called)
+		if ok && hasWritten(c, about) && observe.Creates(c.Verb, c.Subresource, c.Status) {
+			last = nil
+		}
 		if !ok || c.Client == nil || c.Verb == "delete" || c.DryRun || !hasWritten(c, about) {
 			continue
 		}
 		at := slices.IndexFunc(last, func(w warnedWrite) bool {
 			return w.call.Controller == c.Controller && w.call.Subresource == c.Subresource
 		})
-		switch {
-		case observe.Creates(c.Verb, c.Subresource, c.Status):
-			last = []warnedWrite{{c, records[i].Time}}
-		case at >= 0:
+		if at >= 0 {
 			last[at] = warnedWrite{c, records[i].Time}
-		default:
+		} else {
 			last = append(last, warnedWrite{c, records[i].Time})
 		}
 	}

@@ -19,13 +19,14 @@ func TestWarningsOfWrites(t *testing.T) {
 		calls []observe.Called // one a second
 		want  []string
 	}{
-		"warned":                 {[]observe.Called{created, warned}, []string{said}},
-		"then not":               {[]observe.Called{created, warned, of(operator, "update", "status", 200)}, nil},
-		"then of another write":  {[]observe.Called{created, warned, of(operator, "patch", "", 200)}, []string{said}},
-		"then one failed":        {[]observe.Called{created, warned, of(operator, "update", "status", 409)}, []string{said}},
-		"of an earlier object":   {[]observe.Called{created, warned, created}, nil},
-		"of what it has created": {[]observe.Called{of(operator, "create", "", 201, "a", "b")}, []string{"The API server warned shop-operator (bob) when that created it, at 12:00:01.000: a; b."}},
-		"a user":                 {[]observe.Called{of("kubectl (bob)", "create", "", 201, "deprecated")}, nil},
+		"warned":                     {[]observe.Called{created, warned}, []string{said}},
+		"then not":                   {[]observe.Called{created, warned, of(operator, "update", "status", 200)}, nil},
+		"then of another write":      {[]observe.Called{created, warned, of(operator, "patch", "", 200)}, []string{said}},
+		"then one failed":            {[]observe.Called{created, warned, of(operator, "update", "status", 409)}, []string{said}},
+		"of an earlier object":       {[]observe.Called{created, warned, created}, nil},
+		"made again by a controller": {[]observe.Called{created, warned, of("replicaset-controller", "create", "", 201)}, nil},
+		"of what it has created":     {[]observe.Called{of(operator, "create", "", 201, "a", "b")}, []string{"The API server warned shop-operator (bob) when that created it, at 12:00:01.000: a; b."}},
+		"a user":                     {[]observe.Called{of("kubectl (bob)", "create", "", 201, "deprecated")}, nil},
 	} {
 		clients := make([]string, len(tc.calls))
 		for i, c := range tc.calls {
