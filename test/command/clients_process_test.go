@@ -15,11 +15,11 @@ import (
 
 // testClientsOfOneProcess has a program that watches with one user agent and writes with another one, as cert-manager does:
 // client-go shares their connection.
-func (c *clientsTest) testClientsOfOneProcess() {
-	t, p := c.T, c.plane
+func (t *clientsTest) testClientsOfOneProcess() {
+	p := t.plane
 	const watching, writing = "split (kubernetes-admin)", "split-writer (kubernetes-admin)"
 	clientOf := func(userAgent string) kubernetes.Interface {
-		own := rest.CopyConfig(loadKubeconfig(t, p.Dir))
+		own := rest.CopyConfig(loadKubeconfig(t.T, p.Dir))
 		own.UserAgent = userAgent
 		return kubernetes.NewForConfigOrDie(own)
 	}
@@ -30,27 +30,27 @@ func (c *clientsTest) testClientsOfOneProcess() {
 		t.Fatal(err)
 	}
 	defer events.Stop()
-	c.run("kubectl", "create", "configmap", "two")
+	t.run("kubectl", "create", "configmap", "two")
 	config := (<-events.ResultChan()).Object.(*corev1.ConfigMap)
 	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "two", OwnerReferences: []metav1.OwnerReference{{APIVersion: "v1", Kind: "ConfigMap", Name: config.Name, UID: config.UID}}}}
 	if _, err := writer.Create(t.Context(), secret, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	c.says(c.run("why", "secret/two"), writing+" created Secret two likely because ConfigMap two was added. It began when kubectl (kubernetes-admin) created ConfigMap two.", watching+" saw ConfigMap two added")
-	c.says(c.run("trace", "configmap/two"), watching+" saw it added, "+writing+" created Secret two")
-	c.says(c.run("clients"), watching+" shares its connection with split-writer: most likely one process")
-	c.says(c.run("clients", "roles", "split"), "# Over the same connection, most likely of the same process, with permissions of their own: split-writer.")
+	t.says(t.run("why", "secret/two"), writing+" created Secret two likely because ConfigMap two was added. It began when kubectl (kubernetes-admin) created ConfigMap two.", watching+" saw ConfigMap two added")
+	t.says(t.run("trace", "configmap/two"), watching+" saw it added, "+writing+" created Secret two")
+	t.says(t.run("clients"), watching+" shares its connection with split-writer: most likely one process")
+	t.says(t.run("clients", "roles", "split"), "# Over the same connection, most likely of the same process, with permissions of their own: split-writer.")
 
 	for command, says := range map[string]string{
 		"delay split 1ms":                  "clients delay split-writer 1ms",
 		"fail split --rate 0.5 --verb get": "clients fail split-writer --rate 0.5 --verb get",
 		"clear split split-writer":         "",
 	} {
-		_, stderr, code := program.Run(t, program.Command(t, append([]string{"--data-dir", p.Dir, "clients"}, strings.Fields(command)...)...))
+		_, stderr, code := program.Run(t.T, program.Command(t.T, append([]string{"--data-dir", p.Dir, "clients"}, strings.Fields(command)...)...))
 		if code != 0 || (says == "") != (stderr == "") {
 			t.Errorf("%s: exit code %d: %s", command, code, stderr)
 		}
-		c.says(stderr, says)
+		t.says(stderr, says)
 	}
 
 	invalid := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "three", Labels: map[string]string{"a": "not valid"}}}
@@ -59,5 +59,5 @@ func (c *clientsTest) testClientsOfOneProcess() {
 			t.Fatal(errors.Join(errors.New("the API server accepts it"), err))
 		}
 	}
-	c.says(c.run("status"), writing, "fails to create Secret default/three, 3 times in a row")
+	t.says(t.run("status"), writing, "fails to create Secret default/three, 3 times in a row")
 }
