@@ -25,6 +25,29 @@ func TestNamedKeys(t *testing.T) {
 	}
 }
 
+// An event whose handler has delayed a key behind another delay, or by that of the rate limiter, has not ignored the object.
+func TestEventsThatDelayKeys(t *testing.T) {
+	for name, tc := range map[string]struct {
+		before, after time.Duration
+		limited       bool
+		delays        bool
+	}{
+		"at once":             {0, 0, false, false},
+		"delayed":             {0, time.Hour, false, false},
+		"delayed for longer":  {time.Minute, time.Hour, false, true},
+		"delayed for less":    {time.Hour, time.Minute, false, false},
+		"by the rate limiter": {0, 0, true, true},
+	} {
+		k, e := newKeys(&numbers{}), &eventRun{id: 1}
+		if tc.before > 0 {
+			k.add(requestFor("shop"), work{}, tc.before, false)
+		}
+		if k.add(requestFor("shop"), work{event: e}, tc.after, tc.limited); e.delays != tc.delays {
+			t.Errorf("%s: %v, want %v", name, e.delays, tc.delays)
+		}
+	}
+}
+
 func requestFor(name string) reconcile.Request {
 	return reconcile.Request{NamespacedName: types.NamespacedName{Namespace: "ns", Name: name}}
 }

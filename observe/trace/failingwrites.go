@@ -86,8 +86,8 @@ func (f *failedEffect) isTriedBy(c *observe.Client) bool {
 // failingWritesIn returns the writes that fail again and again. It leaves out those of kubectl, which is used to try,
 // those of a process that neither watches nor polls, as a test that expects a refusal, those from before the process began
 // to, attempts that were given up while they were held or delayed, conflicts that were injected, creations of objects that
-// exist, as many clients create first and are content with that answer, unless they back off, and creations in namespaces that are being deleted.
-// Creations under a generated name count together: see foldRenamed.
+// exist, as many clients create first and are content with that answer, unless they back off, and creations in namespaces that
+// are being deleted. Creations under a generated name count together: see foldRenamed.
 func failingWritesIn(calls []observe.Record, now observe.Snapshot) (list []FailingWrite) {
 	failing, existing, watching := failingWrites{}, newExistingObjects(), map[string]*observe.Client{}
 	creatorOf := creators{}

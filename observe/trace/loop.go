@@ -102,15 +102,16 @@ func Loops(records []observe.Record, since time.Time) []Loop {
 
 // findLoops returns the loops without progress, or those with it.
 func (g *graph) findLoops(productive map[*Node]bool, since time.Time, progress bool) (found []Loop) {
+	subjects := g.loopSubjects(progress)
 	rounds := map[*Node]repetition{}
 	longest := map[subject]*Node{}
 	latest := map[subject]*Node{} // write of a client
 	for _, n := range g.nodes {   // causes are before their effects
-		s, ok := n.ofLoop(progress)
+		s, ok := subjects[n]
 		if !ok {
 			continue
 		}
-		r := n.previousRound(s, productive, progress)
+		r := n.previousRound(subjects, productive, progress)
 		isGenerated := progress && s.object.name != "" && s.object.name != n.Object.Name
 		if last := latest[s]; r.before == nil && last != nil && n.parent != nil && last.parent == n.parent {
 			if r.before = last; isGenerated {
@@ -163,17 +164,21 @@ func (n *Node) subject() (subject, bool) {
 	return subject{}, false
 }
 
-// ofLoop returns the subject in loops: the sync in place of its writes. With progress, creations under generated names are the
-// same work.
-func (n *Node) ofLoop(progress bool) (subject, bool) {
-	s, ok := n.subject()
-	if ok && n.Kind == Call && n.parent != nil && n.parent.Kind == Sync {
-		return subject{}, false
+// loopSubjects returns what may be repeated in loops: a sync in place of its writes. With progress, creations under generated
+// names are the same work.
+func (g *graph) loopSubjects(progress bool) map[*Node]subject {
+	subjects := map[*Node]subject{}
+	for _, n := range g.nodes {
+		s, ok := n.subject()
+		if !ok || n.Kind == Call && n.parent != nil && n.parent.Kind == Sync {
+			continue
+		}
+		if progress && n.creates() {
+			s.object.name = generatedSuffix.ReplaceAllString(s.object.name, "")
+		}
+		subjects[n] = s
 	}
-	if progress && ok && n.creates() {
-		s.object.name = generatedSuffix.ReplaceAllString(s.object.name, "")
-	}
-	return s, ok
+	return subjects
 }
 
 // generatedSuffix is what the API server appends to metadata.generateName: five characters of k8s.io/apimachinery/pkg/util/rand.
@@ -181,7 +186,7 @@ var generatedSuffix = regexp.MustCompile(`[bcdfghjklmnpqrstvwxz2456789]{5}$`)
 
 // previousRound returns the same work that led to n, and the progress in between, if that is allowed and repeats; without
 // before if there was none.
-func (n *Node) previousRound(s subject, productive map[*Node]bool, progress bool) (r repetition) {
+func (n *Node) previousRound(subjects map[*Node]subject, productive map[*Node]bool, progress bool) (r repetition) {
 	path := []*Node{n}
 	own, productiveRound := true, false
 	for range maxRound {
@@ -194,7 +199,7 @@ func (n *Node) previousRound(s subject, productive map[*Node]bool, progress bool
 		}
 		path = append(path, at)
 		own, productiveRound = own && at.Controller == n.Controller, productiveRound || productive[at]
-		if of, ok := at.ofLoop(progress); !ok || of != s {
+		if of, ok := subjects[at]; !ok || of != subjects[n] {
 			continue
 		}
 		if productiveRound {
