@@ -107,6 +107,28 @@ func BenchmarkCauseInBurst(b *testing.B) {
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/(deploymentCount+podCount), "ns/event")
 }
 
+// How long a write waits that creates one of many objects without owners, as those of kwok's benchmark.
+func BenchmarkCauseOfUnrelated(b *testing.B) {
+	c := newProtobufClient(b)
+	_, send := c.watch("/api/v1/namespaces/ns/pods")
+	for i := range maxRecent {
+		send(protobufFrame(c.pod(fmt.Sprintf("p%05d", i))))
+	}
+	created := 0
+	b.ReportAllocs()
+	for b.Loop() {
+		answer := c.pod(fmt.Sprintf("n%05d", created))
+		created++
+		r := c.request("POST", "/api/v1/namespaces/ns/pods")
+		r.body = bytes.NewBuffer(answer)
+		r.call.Status = 201
+		summary := recording.ParseResponse(protobufType, answer)
+		summary.AddTo(r.call)
+		c.likelyCause(r, summary)
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/maxRecent, "ns/event")
+}
+
 // What a watch keeps of an event, beside the last frames.
 func BenchmarkKeptEvent(b *testing.B) {
 	c := newProtobufClient(b)

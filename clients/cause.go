@@ -33,6 +33,7 @@ func (cl *client) likelyCause(r *request, answer recording.ResponseSummary) (seq
 	w := newWrite(r, answer)
 	w.client, w.versions = cl, &cl.written
 	cl.noteBusy(w)
+	defer w.useRoom()()
 	cl.findEvents(r, w)
 	w.reported = cl.reports.isConnected(w.answered)
 	if w.hasReceivedMade() {
@@ -44,7 +45,6 @@ func (cl *client) likelyCause(r *request, answer recording.ResponseSummary) (seq
 	}
 	w.baseEvent = w.findBase()
 	w.leaveOutUnknown()
-	w.related = w.findRelated()
 	c := w.candidates(w.related, w.isRelatedTo)
 	cause, woken := w.retried(), false
 	if cause == nil {
@@ -137,9 +137,10 @@ func (w *write) hasReceivedMade() bool {
 	if w.made == "" {
 		return false
 	}
+	made, err := strconv.ParseUint(w.made, 10, 64)
 	is := func(e *event) bool { return e.version == w.made && e.isOf(w.object) }
 	return slices.ContainsFunc(w.watches, func(from *watch) bool {
-		return from.Resource == w.object.GroupResource() && from.lastEvent(time.Time{}, w.began, is) != nil
+		return from.Resource == w.object.GroupResource() && !(err == nil && from.isBefore(made, w.began)) && from.lastEvent(time.Time{}, w.began, is) != nil
 	})
 }
 
@@ -181,7 +182,7 @@ func (w *write) choose(c *candidates) (cause *event, woken bool) {
 		}
 	}
 	if related == nil {
-		return w.candidates(w.events, w.isNamespace).choose(w), false
+		return w.candidates(w.ofNamespace, w.isNamespace).choose(w), false
 	}
 	if w.isByTimer(related) && of.isFinished(related, w) {
 		return nil, false
@@ -239,15 +240,16 @@ type write struct {
 	again           *event   // to whose run it belongs, although that has changed the object before; nil if there is none
 	unseen          []*event // of the written object, which the client had not seen when it read that
 
-	watches  []*watch  // whose events may be its reason
-	reported bool      // the client reports the syncs in which it reacts to events, and this write is of none
-	events   []*event  // the recent ones that the client had received
-	related  []*event  // of these, the ones of related objects
-	lost     time.Time // when the last event was sent of those that are forgotten although they were recent then
-	versions *ownVersions
-	busy     period       // the last one before the write
-	idle     idlePeriod   // the last one before the write
-	runs     []startedRun // the last ones, some of which may have begun after the write
+	watches     []*watch  // whose events may be its reason
+	reported    bool      // the client reports the syncs in which it reacts to events, and this write is of none
+	events      []*event  // the recent ones that the client had received
+	related     []*event  // of these, the ones of related objects
+	ofNamespace []*event  // of these, the ones of the namespace of the written object
+	lost        time.Time // when the last event was sent of those that are forgotten although they were recent then
+	versions    *ownVersions
+	busy        period       // the last one before the write
+	idle        idlePeriod   // the last one before the write
+	runs        []startedRun // the last ones, some of which may have begun after the write
 }
 
 // namespacedNames are the names in an object of a namespace.
@@ -293,16 +295,6 @@ func (w *write) isRelatedTo(e *event) bool {
 	return e.isRelatedTo(w.object, w.owners) || e.isNamedIn(&w.names) || e.isOwnedByNamed(&w.names) || e.isNaming(&w.mentioned)
 }
 
-// findRelated returns the recent events of related objects.
-func (w *write) findRelated() (list []*event) {
-	for _, e := range w.events {
-		if w.isRelatedTo(e) {
-			list = append(list, e)
-		}
-	}
-	return list
-}
-
 // isNamespace reports whether an event is of the namespace of the written object.
 func (w *write) isNamespace(e *event) bool {
 	return e.name == w.object.Namespace && e.object().IsNamespace()
@@ -335,18 +327,22 @@ func (w *write) leaveOutUnknown() {
 		return
 	}
 	next := slices.MinFunc(unseen, byTime)
-	w.unseen, w.events = unseen, slices.DeleteFunc(w.events, func(e *event) bool {
+	isUnknown := func(e *event) bool {
 		return e.isOf(w.object) && !e.at.Before(next.at) || e.at.After(next.at.Add(cacheDelay))
-	})
+	}
+	w.unseen = unseen
+	for _, list := range []*[]*event{&w.events, &w.related, &w.ofNamespace} {
+		*list = slices.DeleteFunc(*list, isUnknown)
+	}
 }
 
 // findBase returns the event with the version that the write changes; nil if there is none.
 func (w *write) findBase() *event {
-	i := slices.IndexFunc(w.events, func(e *event) bool { return w.base != "" && e.version == w.base && e.isOf(w.object) })
+	i := slices.IndexFunc(w.related, func(e *event) bool { return w.base != "" && e.version == w.base && e.isOf(w.object) })
 	if i < 0 {
 		return nil
 	}
-	return w.events[i]
+	return w.related[i]
 }
 
 // noteUnseen notes what the client had not seen when it began its work for an event.
@@ -368,7 +364,7 @@ func (w *write) laterVersions() (list []*event) {
 	if err != nil {
 		return nil
 	}
-	for _, e := range w.events {
+	for _, e := range w.related {
 		if version, err := strconv.ParseUint(e.version, 10, 64); err == nil && version > base && e.isOf(w.object) {
 			list = append(list, e)
 		}
@@ -389,12 +385,15 @@ func (cl *client) findEvents(r *request, wr *write) {
 		watched[w.Resource]++
 	}
 	sent := map[sentOnce]int{} // → the index in wr.events
+	var related, ofNamespace eventIndexes
+	relatives := wr.newRelatives()
 	for _, w := range wr.watches {
 		isShared := watched[w.Resource] > 1
 		w.mu.Lock()
 		recent := w.eventsBetween(wr.began.Add(-maxReaction), wr.began)
 		wr.events = slices.Grow(wr.events, len(recent))
-		for _, e := range recent {
+		for i := range recent {
+			e := &recent[i]
 			if isShared {
 				once := sentOnce{e.sent, e.listed}
 				if i, found := sent[once]; found && !w.Since.After(wr.events[i].at) && !wr.events[i].opened.After(e.at) {
@@ -405,12 +404,27 @@ func (cl *client) findEvents(r *request, wr *write) {
 				}
 				sent[once] = len(wr.events)
 			}
+			if relatives.mayInclude(e) && wr.isRelatedTo(e.event) {
+				related = append(related, len(wr.events))
+			}
+			if e.traits.name == relatives.namespace && wr.isNamespace(e.event) {
+				ofNamespace = append(ofNamespace, len(wr.events))
+			}
 			wr.events = append(wr.events, e.event)
 		}
-		wr.events = append(wr.events, w.foundFor(wr, r.kinds)...)
+		for _, e := range w.foundFor(wr, r.kinds) {
+			if wr.isRelatedTo(e) {
+				related = append(related, len(wr.events))
+			}
+			if wr.isNamespace(e) {
+				ofNamespace = append(ofNamespace, len(wr.events))
+			}
+			wr.events = append(wr.events, e)
+		}
 		wr.lost = later(wr.lost, w.lost)
 		w.mu.Unlock()
 	}
+	wr.related, wr.ofNamespace = related.of(wr.events), ofNamespace.of(wr.events)
 }
 
 // sentOnce is what several watches may be sent.

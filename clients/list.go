@@ -162,8 +162,10 @@ func (w *watch) existedAtList(o observe.Object) bool {
 	if !w.lost.IsZero() {
 		return false
 	}
-	for _, e := range w.events {
-		if e.change == observe.Added && e.isOf(o) {
+	name, isKnown := recording.MentionOf(o.Name)
+	for i := range w.events {
+		e := &w.events[i]
+		if (e.traits.name == name || !isKnown) && e.change == observe.Added && e.isOf(o) {
 			return false
 		}
 	}

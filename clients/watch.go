@@ -83,6 +83,7 @@ type slot struct {
 	sent   *sentEvent
 	at     time.Time
 	listed bool
+	traits traits
 }
 
 // seen returns when the client has seen the event at the earliest.
@@ -170,7 +171,7 @@ func (w *watch) sent(frame []byte) bool {
 	}
 	w.Delivered++
 	w.LastTime = now
-	w.events = append(w.events, slot{&event{sentEvent: e, eventSource: w.eventSource, at: now, change: change}, e, now, change == observe.Listed})
+	w.events = append(w.events, slot{&event{sentEvent: e, eventSource: w.eventSource, at: now, change: change}, e, now, change == observe.Listed, newTraits(e)})
 	if len(w.events) > keptEvents {
 		w.frames.recent.Add(1)
 		w.forgetEvents(now, maxRecent)
@@ -251,6 +252,20 @@ func (w *watch) lastEvent(after, to time.Time, is func(*event) bool) *event {
 		}
 	}
 	return nil
+}
+
+// isBefore reports whether all events until a time are of versions before one: after those that are listed, they are sent in
+// the order of their versions.
+func (w *watch) isBefore(version uint64, until time.Time) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	sent := w.eventsBetween(time.Time{}, until)
+	if len(sent) == 0 {
+		return true
+	}
+	last := sent[len(sent)-1]
+	number, err := strconv.ParseUint(last.version, 10, 64)
+	return err == nil && !last.listed && number < version
 }
 
 // existed reports whether a version is one that the watch is sent because it existed when the watch began.

@@ -25,16 +25,34 @@ func MentionOf(name string) (m Mention, ok bool) {
 // Mentions are the mentions in an encoded object: only their hashes, as those of many objects are kept.
 type Mentions struct {
 	sorted []Mention
-	bits   [4]uint64 // one for the low bits of each: most texts are not mentioned, and need not be searched for
+	bits   MentionBits
+}
+
+// MentionBits have two bits for each mention: most texts are not mentioned, and need not be searched for.
+type MentionBits [4]uint64
+
+// MayHave is false if a name is not mentioned.
+func (b *MentionBits) MayHave(name Mention) bool {
+	other := name >> 8
+	return b[name/64%4]&(1<<(name%64)) != 0 && b[other/64%4]&(1<<(other%64)) != 0
+}
+
+func (b *MentionBits) add(name Mention) {
+	for _, bit := range [2]Mention{name, name >> 8} {
+		b[bit/64%4] |= 1 << (bit % 64)
+	}
 }
 
 func newMentions(sorted []Mention) (m Mentions) {
 	m.sorted = sorted
 	for _, name := range sorted {
-		m.bits[name/64%4] |= 1 << (name % 64)
+		m.bits.add(name)
 	}
 	return m
 }
+
+// Bits returns the bits of all mentions.
+func (m *Mentions) Bits() MentionBits { return m.bits }
 
 var mentionSeed = maphash.MakeSeed()
 
@@ -65,7 +83,7 @@ func JoinMentions(lists ...Mentions) Mentions {
 
 // Has reports whether a name is mentioned.
 func (m *Mentions) Has(name Mention) bool {
-	if m.bits[name/64%4]&(1<<(name%64)) == 0 {
+	if !m.bits.MayHave(name) {
 		return false
 	}
 	_, found := slices.BinarySearch(m.sorted, name)
