@@ -2,6 +2,7 @@ package ui
 
 import (
 	"context"
+	"maps"
 	"time"
 
 	"github.com/ctrlplane/ctrlplane/health/assert"
@@ -54,11 +55,12 @@ func (r *loopReporter) poll(ctx context.Context, src observe.Source, s observe.S
 	if err != nil {
 		return nil
 	}
+	maps.DeleteFunc(r.found, func(_ loopSubject, last time.Time) bool { return s.Time.Sub(last) > loopMemory })
 	for _, l := range loops {
 		subject := subjectOf(l)
-		last, known := r.found[subject]
+		_, known := r.found[subject]
 		r.found[subject] = s.Time
-		if known && s.Time.Sub(last) <= loopMemory {
+		if known {
 			continue
 		}
 		if err := r.out.writeLoop(s.Time, l); err != nil {

@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"unique"
 
 	"k8s.io/apimachinery/pkg/util/net"
 
@@ -46,8 +47,8 @@ const (
 	maxWarning  = 200 // bytes
 )
 
-// Warnings returns what the answer to a write warns of, such as a field that the kind does not have, without what it quotes of
-// the body. Of a Secret it returns nothing, as Refusal.
+// Warnings returns what the answer to a write warns of, such as a field that the kind does not have, without objects and lines of
+// the body that it quotes; a webhook may quote a single value. Of a Secret it returns nothing, as Refusal.
 func Warnings(answer http.Header, c *observe.Called) (list []string) {
 	headers := answer["Warning"]
 	if len(headers) == 0 || !c.IsWrite() || isSecretWrite(c) {
@@ -55,7 +56,8 @@ func Warnings(answer http.Header, c *observe.Called) (list []string) {
 	}
 	parsed, _ := net.ParseWarningHeaders(headers[:min(len(headers), maxWarnings)])
 	for _, w := range parsed[:min(len(parsed), maxWarnings)] {
-		list = append(list, words.Cut(words.OneLine(withoutObjects(w.Text)), maxWarning))
+		text := words.Cut(words.OneLine(withoutObjects(w.Text)), maxWarning)
+		list = append(list, unique.Make(text).Value()) // many writes have the same
 	}
 	return list
 }
