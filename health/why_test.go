@@ -98,6 +98,13 @@ kind: Pod
 metadata: {namespace: shop, name: j-a, ` + ownedByJob + `}
 status: {phase: Failed, containerStatuses: [{name: main, state: {terminated: {exitCode: 1, reason: Error, message: no database}}}]}`,
 		"BackoffLimitExceeded: too often; Pod j-a: container main exited with code 1 (Error): no database"},
+	{"Job whose Pods were deleted", `{apiVersion: batch/v1, kind: Job, metadata: {namespace: shop, name: j}, status: {failed: 1, conditions: [{type: Failed, status: "True", reason: BackoffLimitExceeded}]}}`,
+		"BackoffLimitExceeded; its Pods were deleted, with their logs"},
+	{"Job whose controller has deleted the Pods", `{apiVersion: batch/v1, kind: Job, metadata: {namespace: shop, name: j}, status: {failed: 1, conditions: [{type: Failed, status: "True", reason: DeadlineExceeded}]}}` +
+		"\n---\n" + strings.Replace(warning("j", "SuccessfulDelete", "Deleted pod: j-a", "2026-01-01T00:00:00Z"), "Warning", "Normal", 1),
+		"DeadlineExceeded; its Pods were deleted, with their logs, by the Job controller"},
+	{"Job that has failed without a Pod", `{apiVersion: batch/v1, kind: Job, metadata: {namespace: shop, name: j}, status: {conditions: [{type: Failed, status: "True", reason: DeadlineExceeded}]}}`,
+		"DeadlineExceeded"},
 	{"Job that is suspended",
 		`{apiVersion: batch/v1, kind: Job, metadata: {namespace: shop, name: j}, status: {conditions: [{type: Suspended, status: "True"}]}}`,
 		"suspended: spec.suspend is true"},
