@@ -51,7 +51,8 @@ process is idle, half a second otherwise and with --etcd-endpoints. With
 What fails are keys, and controllers that have failed or were changed manually; the
 namespaces that are being deleted and the Deployments whose rollout has exceeded its
 deadline, each with the reason; Pods, Jobs and Nodes with a problem, of many those
-with different owners first, and how many more there are; work that repeats itself
+with different owners first, and how many more there are: those of one owner with the
+same reason have one row; work that repeats itself
 without an end, such as that of a controller whose update causes its next sync; writes
 that an operator tries again and again and that fail; and webhooks that could not be
 called and were ignored.
