@@ -32,11 +32,15 @@ func (p *controlPlane) unhealthyObjects(ctx context.Context) ([]control.Unhealth
 	var list []control.UnhealthyObject
 	for _, s := range stuck {
 		list = append(list, control.UnhealthyObject{
-			Object: observe.Object{Group: s.Ref.Group, Kind: s.Ref.Kind, Namespace: s.Ref.Namespace, Name: s.Ref.Name},
-			State:  string(s.Status), Since: s.Since, Reason: s.Reason,
+			Object: observedObject(s.Ref), Owner: observedObject(s.Owner),
+			State: string(s.Status), Since: s.Since, Reason: s.Reason,
 		})
 	}
 	return list, err
+}
+
+func observedObject(r health.Ref) observe.Object {
+	return observe.Object{Group: r.Group, Kind: r.Kind, Namespace: r.Namespace, Name: r.Name}
 }
 
 // ReaderConfig returns a client configuration for reads inside of the process: unlike those with that of RESTConfig they are

@@ -72,7 +72,7 @@ status:
 // TestFindStuckDiscoversOnce examines several Pods: what is served is read once for all, as the control plane may be busy with
 // thousands of such Pods.
 func TestFindStuckDiscoversOnce(t *testing.T) {
-	const waits = `{apiVersion: v1, kind: Pod, metadata: {namespace: shop, name: %s}, spec: {nodeName: node-0}, status: {phase: Pending, containerStatuses: [
+	const waits = `{apiVersion: v1, kind: Pod, metadata: {namespace: shop, name: %s, ` + ownedBySet + `}, spec: {nodeName: node-0}, status: {phase: Pending, containerStatuses: [
   {name: c, state: {waiting: {reason: CreateContainerConfigError, message: no such ConfigMap}}}]}}`
 	var manifests []string
 	var others []observe.Object
@@ -84,6 +84,9 @@ func TestFindStuckDiscoversOnce(t *testing.T) {
 	found, err := c.FindStuck(t.Context(), others)
 	if err != nil || len(found) != len(others) || !strings.Contains(found[2].Reason, "no such ConfigMap") {
 		t.Fatalf("got %v, %v", found, err)
+	}
+	if of := found[2].Owner; of.String() != "ReplicaSet shop/web-2" || of.Group != "apps" {
+		t.Errorf("got the owner %+v", of)
 	}
 	if n := len(c.kinds.Actions()); n > 2*len(c.kinds.Resources) {
 		t.Errorf("%d requests for what is served", n)
