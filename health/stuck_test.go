@@ -52,7 +52,7 @@ status:
 {apiVersion: apiregistration.k8s.io/v1, kind: APIService, metadata: {name: v1.b.example.com}, spec: {group: b.example.com, version: v1}}
 ---
 {apiVersion: apiregistration.k8s.io/v1, kind: APIService, metadata: {name: v1.apps}, spec: {group: apps, version: v1}, status: {conditions: [{type: Available, status: "True", reason: Local}]}}`), rolledOut)...)
-	found, err := c.FindStuck(t.Context(), nil)
+	found, err := c.FindStuck(t.Context(), nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -81,7 +81,7 @@ func TestFindStuckDiscoversOnce(t *testing.T) {
 		others = append(others, observe.Object{Kind: "Pod", Namespace: "shop", Name: name})
 	}
 	c := newCluster(t, manifests...)
-	found, err := c.FindStuck(t.Context(), others)
+	found, err := c.FindStuck(t.Context(), others, nil)
 	if err != nil || len(found) != len(others) || !strings.Contains(found[2].Reason, "no such ConfigMap") {
 		t.Fatalf("got %v, %v", found, err)
 	}
