@@ -54,6 +54,8 @@
 //   - ByWatch: a client outside of the process, or another one of its program over the same connection, had received the
 //     event on one of its watches when it sent the call, and the objects of the two are related: the same, owner
 //     and owned, of one owner, or one names the other. Likely.
+//   - ByStatus: the API server has updated a CustomResourceDefinition after another write of it, without a recorded call: its
+//     own controllers accept the names and establish the kind, each as soon as it receives the version before. Likely.
 //
 // A version without a recorded call is attributed to an outside write: by a user, by
 // another process, or by the API server itself. What a controller does by a timer of

@@ -67,6 +67,7 @@ func newGraph(records []observe.Record, about observe.Object, o Options) *graph 
 	g.linkLooseCalls()
 	g.linkNodeTimers()
 	g.linkInstances(writes)
+	g.linkDefinitions(writes)
 	g.noteAbsentOwners(o.Missed)
 	g.nodes = slices.Concat(writes, g.calls, g.events, g.syncs)
 	slices.SortStableFunc(g.nodes, compareTime)

@@ -46,6 +46,7 @@ const (
 	ByMerge    Rule = "merge"
 	ByReplaced Rule = "replaced"
 	ByWatch    Rule = "watch"
+	ByStatus   Rule = "status"
 )
 
 // Cause links a node to the node that caused it.
