@@ -67,9 +67,10 @@
 //     (what a recording has instead of objects);
 //   - the graph: node.go, and graph.go, whose newGraph makes nodes of records and calls the rest:
 //     linkversions.go and writeindex.go link events to calls, linkadds.go, queueadds.go, opensync.go,
-//     merged.go and replacements.go syncs to events, loosecalls.go and nodetimers.go calls outside of syncs;
+//     merged.go and replacements.go syncs to events, loosecalls.go, nodetimers.go and evictions.go calls outside of
+//     syncs, crdinstances.go what the API server does for CustomResourceDefinitions;
 //   - what is noted at a node: noeffect.go, nostatus.go, conflict.go, absentowner.go;
-//   - trace.go has Build, and prune.go what it leaves out; why.go has Why, with deletion.go, since.go,
+//   - trace.go has Build, and prune.go what it leaves out; why.go has Why, with deletion.go, refusedevictions.go, since.go,
 //     userchanges.go and unknown.go; loop.go finds hot loops, lastchange.go and createdfor.go what others ask for;
 //   - what holds at present, beside a chain: failing.go, failingwrites.go, failedeffects.go, working.go,
 //     waiting.go, unanswered.go, ended.go;

@@ -117,7 +117,8 @@ func (n *Node) isPlacing() bool {
 	return by != nil && (by.isBinding() || by.creates() && by.BoundTo != "")
 }
 
-// decide is what upstream's processPodOnNode does: an eviction that is due later keeps its time.
+// decide is what upstream's processPodOnNode does: an eviction that is due later keeps its time. One that was due at once has
+// begun.
 func (t *evictionTimer) decide(e *Node) {
 	if !t.tainted || !t.tolerates || !t.placed {
 		return
@@ -126,7 +127,7 @@ func (t *evictionTimer) decide(e *Node) {
 	switch {
 	case !evicts:
 		t.due = nil
-	case after < 0, t.due == nil:
+	case t.due == nil, after < 0 && t.due.after > 0:
 		t.due = &eviction{node: t.node, taints: taints, after: max(after, 0), since: e}
 		for _, taint := range taints {
 			t.due.set = append(t.due.set, t.set[taint])

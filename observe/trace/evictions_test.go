@@ -68,7 +68,11 @@ func (s *evictionStory) evict(t *testing.T, after time.Duration) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return strings.Join(strings.Fields(writeString(t, chain, Text, Style{})), " ")
+	text := strings.Join(strings.Fields(writeString(t, chain, Text, Style{})), " ")
+	if named := strings.Contains(text, "because of taint"); named != (len(chain.Links[0].Taints) > 0) {
+		t.Errorf("the taints are %q:\n%s", chain.Links[0].Taints, text)
+	}
+	return text
 }
 
 // A Pod is evicted because of the taints of its node that it does not tolerate, or not for longer.
@@ -125,6 +129,15 @@ func TestEvictionNamesTheTaint(t *testing.T) {
 			},
 			after: time.Millisecond,
 			want:  []string{"because of taint other:NoExecute of Node n1.", "It began when bob patched Node n1"},
+		},
+		"another one that it does not tolerate, either, is set at the same time": {
+			do: func(s *evictionStory) {
+				s.create()
+				s.taint("alice", maint)
+				s.taint("bob", maint, other)
+			},
+			after: time.Millisecond,
+			want:  []string{"because of taint maint=yes:NoExecute of Node n1.", "It began when alice patched Node n1"},
 		},
 		"bound to a node that had it": {
 			do:    func(s *evictionStory) { s.taint("alice", maint); s.create(exists("maint", 2)) },

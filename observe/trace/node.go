@@ -83,6 +83,8 @@ type Node struct {
 	Marked bool `json:"marked,omitempty"`
 	// BoundTo is the Node to which the call binds a Pod, or with which a client creates one.
 	BoundTo string `json:"boundTo,omitempty"`
+	// Taints are those for which taint-eviction-controller evicts the Pod of the call, if they are known.
+	Taints []string `json:"taints,omitempty"`
 	// Webhooks are the admission webhooks that have changed the object of the call, or were ignored, as of Called.
 	Webhooks []observe.Webhook `json:"webhooks,omitempty"`
 	// Warnings are what the answer to a client's write warns of.

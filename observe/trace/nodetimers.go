@@ -63,6 +63,7 @@ func (g *graph) linkNodeTimers() {
 		}
 		if c.Controller == taintEviction {
 			if c.eviction = evictionBefore(c, node, evictions(c, node)); c.eviction != nil {
+				c.Taints = c.eviction.taints
 				c.setCause(c.eviction.since, Likely, ByDelay)
 				continue
 			}
