@@ -69,6 +69,22 @@ status:
 	}
 }
 
+// Of what was deleted, objects that wait for a finalizer are stuck, of kinds that are still served.
+func TestFindStuckFinalizers(t *testing.T) {
+	c := newCluster(t, `{apiVersion: v1, kind: ConfigMap, metadata: {namespace: shop, name: kept, deletionTimestamp: "2026-01-02T03:04:05Z", finalizers: [example.com/wait]}}`,
+		`{apiVersion: v1, kind: ConfigMap, metadata: {namespace: shop, name: again}}`)
+	object := func(resource, name string) observe.Object {
+		return observe.Object{Resource: resource, Namespace: "shop", Name: name}
+	}
+	found, err := c.FindStuck(t.Context(), nil, []observe.Object{object("configmaps", "kept"), object("configmaps", "again"), object("configmaps", "gone"), object("shops", "corner")})
+	if err != nil || len(found) != 1 {
+		t.Fatalf("got %v, %v", found, err)
+	}
+	if s := found[0]; s.Ref.String() != "ConfigMap shop/kept" || s.Status != Terminating || !strings.Contains(s.Reason, "example.com/wait") || s.Since.IsZero() {
+		t.Errorf("got %+v", s)
+	}
+}
+
 // TestFindStuckDiscoversOnce examines several Pods: what is served is read once for all, as the control plane may be busy with
 // thousands of such Pods.
 func TestFindStuckDiscoversOnce(t *testing.T) {

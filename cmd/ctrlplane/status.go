@@ -51,12 +51,13 @@ process is idle, half a second otherwise and with --etcd-endpoints. With
 --leader-elect, a control plane that waits for the lease is on standby, not settled.
 
 What fails are keys, and controllers that have failed or were changed manually; the
-namespaces that are being deleted and the Deployments whose rollout has exceeded its
-deadline, each with the reason; Pods, Jobs and Nodes with a problem, of many those
-with different owners first, and how many more there are: those of one owner with the
-same reason have one row; work that repeats itself without an end, such as that of a
-controller whose update causes its next sync; writes that an operator tries again and
-again and that fail; and webhooks that could not be called and were ignored.
+namespaces that are being deleted, other deleted objects that wait for their
+finalizers, and the Deployments whose rollout has exceeded its deadline, each with the
+reason; Pods, Jobs and Nodes with a problem, of many those with different owners
+first, and how many more there are: those of one owner with the same reason have one
+row; work that repeats itself without an end, such as that of a controller whose
+update causes its next sync; writes that an operator tries again and again and that
+fail; and webhooks that could not be called and were ignored.
 If namespaces, Deployments and the like cannot be read within 5 s, the rest is shown,
 stderr says so, and the exit code is 1.
 
