@@ -3,6 +3,7 @@ package ctrlplane
 import (
 	"context"
 	"slices"
+	"strings"
 	"time"
 
 	"k8s.io/apiserver/pkg/authentication/user"
@@ -51,25 +52,45 @@ const (
 	finalizingTime = 5 * time.Second // for which controllers may do what finalizers are for
 )
 
-// deletedObjects returns the objects that were to be deleted lately, but not just now, and that may wait for their finalizers.
-// Namespaces are found without records.
-func (p *controlPlane) deletedObjects(ctx context.Context) (list []observe.Object, err error) {
+// deletedObjects returns the objects that were to be deleted lately, but not just now, and may wait for their finalizers.
+func (p *controlPlane) deletedObjects(ctx context.Context) ([]observe.Object, error) {
 	page, err := p.observer.Records(ctx, observe.Query{Kinds: []observe.Kind{observe.KindCalled}, Notable: true, Limit: searchedWrites})
 	if err != nil {
 		return nil, err
 	}
-	before := time.Now().Add(-finalizingTime)
-	for _, r := range slices.Backward(page.Records) {
+	return finalizingObjects(page.Records, time.Now().Add(-finalizingTime)), nil
+}
+
+// finalizingObjects returns the objects, the last ones first, that were marked as deleted before a time, and of which no record
+// says that they are gone. Namespaces are found without records. An etcd cluster of the user's does not report what is gone.
+func finalizingObjects(records []observe.Record, before time.Time) (list []observe.Object) {
+	known := map[observe.Object]bool{} // gone since, or in the list
+	for _, r := range slices.Backward(records) {
 		c, ok := r.Event.(*observe.Called)
-		if !ok || c.Verb != "delete" || c.Subresource != "" || c.Failed() || c.DryRun || c.Object.IsNamespace() || r.Time.After(before) ||
-			slices.ContainsFunc(list, c.Object.Same) {
+		if !ok || c.DryRun {
 			continue
 		}
-		if list = append(list, c.Object); len(list) == maxDeleted {
-			break
+		wrote := c.Wrote
+		if len(wrote) == 0 && c.Verb == "delete" && !c.Failed() {
+			wrote = []observe.Written{{Resource: c.Object.GroupResource(), Namespace: c.Object.Namespace, Name: c.Object.Name}}
+		}
+		isMark := (c.Verb == "delete" || c.Verb == "deletecollection") && c.Subresource == "" && r.Time.Before(before)
+		for _, w := range wrote {
+			o := observe.Object{Namespace: w.Namespace, Name: w.Name}
+			o.Resource, o.Group, _ = strings.Cut(w.Resource, ".")
+			if known[o] || !w.Deleted && !isMark || o.IsNamespace() {
+				continue
+			}
+			known[o] = true
+			if !w.Deleted {
+				list = append(list, o)
+			}
+			if len(list) == maxDeleted {
+				return list
+			}
 		}
 	}
-	return list, nil
+	return list
 }
 
 func observedObject(r health.Ref) observe.Object {

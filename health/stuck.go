@@ -1,6 +1,7 @@
 package health
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -98,18 +99,19 @@ func (w *Waiter) findUnhealthy(ctx context.Context, known kinds.Mapper, others [
 }
 
 // findFinalizing returns those of some deleted objects that wait for their finalizers.
-func (w *Waiter) findFinalizing(ctx context.Context, known kinds.Mapper, deleted []observe.Object) (found []Stuck, err error) {
+// If one cannot be read, it returns the others.
+func (w *Waiter) findFinalizing(ctx context.Context, known kinds.Mapper, deleted []observe.Object) (found []Stuck, failure error) {
 	for _, o := range deleted {
 		s, err := w.examine(ctx, known, o.GroupResource(), o.Namespace, o.Name, false)
-		if meta.IsNoMatchError(err) { // its kind is gone, too
-			continue
-		}
 		if err != nil {
-			return found, err
+			if !meta.IsNoMatchError(err) { // else its kind is gone, too
+				failure = cmp.Or(failure, err)
+			}
+			continue
 		}
 		if s.Deletion != nil && len(s.Deletion.Finalizers) > 0 {
 			found = append(found, Stuck{Unhealthy: Unhealthy{State: s, Reason: s.Message}, Since: s.Deletion.Requested})
 		}
 	}
-	return found, nil
+	return found, failure
 }
