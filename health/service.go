@@ -64,9 +64,9 @@ var scalable = []schema.GroupVersionResource{
 	coreResource("replicationcontrollers"),
 }
 
-// findScaledDown returns a workload whose Pods a Service would select, and that is to have none; nil if there is none, or if that
-// cannot be read.
-func (s *reasonSearch) findScaledDown(svc *corev1.Service) *unstructured.Unstructured {
+// findScaledDown returns a workload whose Pods a Service would select, and that is to have none; nil if there is none, if another
+// one is to have Pods, as with blue and green Deployments, or if that cannot be read.
+func (s *reasonSearch) findScaledDown(svc *corev1.Service) (down *unstructured.Unstructured) {
 	defer s.ignoreErrors()()
 	selector := labels.SelectorFromSet(svc.Spec.Selector)
 	for _, r := range scalable {
@@ -74,12 +74,16 @@ func (s *reasonSearch) findScaledDown(svc *corev1.Service) *unstructured.Unstruc
 		for i := range found {
 			template, _, _ := unstructured.NestedStringMap(found[i].Object, "spec", "template", "metadata", "labels")
 			replicas, given, err := unstructured.NestedInt64(found[i].Object, "spec", "replicas")
-			if err == nil && given && replicas == 0 && metav1.GetControllerOf(&found[i]) == nil && selector.Matches(labels.Set(template)) {
-				return &found[i]
+			switch {
+			case metav1.GetControllerOf(&found[i]) != nil || !selector.Matches(labels.Set(template)):
+			case err != nil || !given || replicas > 0:
+				return nil
+			default:
+				down = cmp.Or(down, &found[i])
 			}
 		}
 	}
-	return nil
+	return down
 }
 
 func isCompletedPod(u *unstructured.Unstructured) bool {

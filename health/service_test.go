@@ -78,6 +78,7 @@ func TestExamineServiceWithoutEndpointsByIntent(t *testing.T) {
 		"completed of a Job":     {[]string{ofJob(webPod("a", "web", done)), ofJob(webPod("b", "web", done))}, "It has no endpoint: its selector app=web matches only completed Pods: 2 Pods of Job j."},
 		"completed of several":   {[]string{ofJob(webPod("a", "web", done)), webPod("b", "web", done)}, "It has no endpoint: its selector app=web matches only completed Pods: 2 Pods."},
 		"Deployment scaled":      {[]string{workload("apps/v1", "Deployment", "web", "0")}, "It has no endpoint: its selector app=web matches only Pods of Deployment w, which is scaled to 0 (spec.replicas)."},
+		"another one is not":     {[]string{workload("apps/v1", "Deployment", "web", "0"), workload("apps/v1", "StatefulSet", "web", "2")}, "It has no ready endpoint: its selector app=web matches no Pod."},
 		"StatefulSet scaled":     {[]string{workload("apps/v1", "StatefulSet", "web", "0")}, "It has no endpoint: its selector app=web matches only Pods of StatefulSet w, which is scaled to 0 (spec.replicas)."},
 		"Deployment with Pods":   {[]string{workload("apps/v1", "Deployment", "web", "1")}, "It has no ready endpoint: its selector app=web matches no Pod."},
 		"another Deployment":     {[]string{workload("apps/v1", "Deployment", "wbe", "0")}, "It has no ready endpoint: its selector app=web matches no Pod."},

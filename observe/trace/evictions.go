@@ -2,6 +2,7 @@ package trace
 
 import (
 	"cmp"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -159,6 +160,9 @@ func comparesNumbers(t observe.Toleration) bool {
 	return t.Operator != "" && t.Operator != "Equal" && t.Operator != "Exists"
 }
 
+// longest is the longest duration, of some 292 years.
+const longest = time.Duration(math.MaxInt64)
+
 // toleratedFor returns for how long the first toleration of a taint tolerates it, if not without an end; negative if none does.
 func toleratedFor(taint string, tolerations []observe.Toleration) (d time.Duration, limited bool) {
 	key, value, _ := strings.Cut(strings.TrimSuffix(taint, ":NoExecute"), "=")
@@ -166,7 +170,7 @@ func toleratedFor(taint string, tolerations []observe.Toleration) (d time.Durati
 		if t.Key != "" && t.Key != key || t.Operator != "Exists" && t.Value != value {
 			continue
 		}
-		if t.Seconds == nil {
+		if t.Seconds == nil || *t.Seconds > int64(longest/time.Second) {
 			return 0, false
 		}
 		return time.Duration(max(*t.Seconds, 0)) * time.Second, true
