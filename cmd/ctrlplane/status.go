@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -54,7 +55,7 @@ deadline, each with the reason; Pods, Jobs and Nodes with a problem, of many tho
 with different owners first, and how many more there are; work that repeats itself
 without an end, such as that of a controller whose update causes its next sync; writes
 that an operator tries again and again and that fail; and webhooks that could not be
-called and were ignored.
+called and were ignored; and that the operator of "ctrlplane dev" has ended.
 If namespaces, Deployments and the like cannot be read within 5 s, the rest is shown,
 stderr says so, and the exit code is 1.
 
@@ -111,7 +112,7 @@ func (c *statusCommand) write(out io.Writer, s status) error {
 		return err
 	}
 	width := statusWidth()
-	failing := append(ui.FailingWriteLines(s.FailingWrites), ui.IgnoredWebhookLines(s.Snapshot)...)
+	failing := slices.Concat(ui.EndedOperatorLines(s.Snapshot), ui.FailingWriteLines(s.FailingWrites), ui.IgnoredWebhookLines(s.Snapshot))
 	var objects bytes.Buffer // what is wrong with them
 	err := ui.WriteUnhealthy(&objects, s.Unhealthy, s.Time, width)
 	if len(s.Unhealthy) > 0 {
