@@ -63,6 +63,7 @@ func (p *controlPlane) startObserver() {
 			}
 			return slices.Concat(problems.count(now.Time), p.countFailingWrites(failing, now))
 		},
+		HasWebhook: func(name string) bool { return !p.ready.Load() || p.api.HasWebhook(name) },
 		Clients: func() []observe.Client {
 			if !p.ready.Load() {
 				return nil

@@ -2,6 +2,8 @@ package ctrlplane
 
 import (
 	"context"
+	"slices"
+	"time"
 
 	"k8s.io/apiserver/pkg/authentication/user"
 	"k8s.io/client-go/rest"
@@ -28,15 +30,50 @@ func (p *controlPlane) unhealthyObjects(ctx context.Context) ([]control.Unhealth
 			others = append(others, problem.Objects...)
 		}
 	}
-	stuck, err := waiter.FindStuck(ctx, others)
+	deleted, err := p.deletedObjects(ctx)
+	if err != nil {
+		return nil, err
+	}
+	stuck, err := waiter.FindStuck(ctx, others, deleted)
 	var list []control.UnhealthyObject
 	for _, s := range stuck {
 		list = append(list, control.UnhealthyObject{
-			Object: observe.Object{Group: s.Ref.Group, Kind: s.Ref.Kind, Namespace: s.Ref.Namespace, Name: s.Ref.Name},
-			State:  string(s.Status), Since: s.Since, Reason: s.Reason,
+			Object: observedObject(s.Ref), Owner: observedObject(s.Owner),
+			State: string(s.Status), Since: s.Since, Reason: s.Reason,
 		})
 	}
 	return list, err
+}
+
+const (
+	searchedWrites = 4000            // the newest, for deletions
+	maxDeleted     = 20              // of which an object may still exist
+	finalizingTime = 5 * time.Second // for which controllers may do what finalizers are for
+)
+
+// deletedObjects returns the objects that were to be deleted lately, but not just now, and that may wait for their finalizers.
+// Namespaces are found without records.
+func (p *controlPlane) deletedObjects(ctx context.Context) (list []observe.Object, err error) {
+	page, err := p.observer.Records(ctx, observe.Query{Kinds: []observe.Kind{observe.KindCalled}, Notable: true, Limit: searchedWrites})
+	if err != nil {
+		return nil, err
+	}
+	before := time.Now().Add(-finalizingTime)
+	for _, r := range slices.Backward(page.Records) {
+		c, ok := r.Event.(*observe.Called)
+		if !ok || c.Verb != "delete" || c.Subresource != "" || c.Failed() || c.DryRun || c.Object.IsNamespace() || r.Time.After(before) ||
+			slices.ContainsFunc(list, c.Object.Same) {
+			continue
+		}
+		if list = append(list, c.Object); len(list) == maxDeleted {
+			break
+		}
+	}
+	return list, nil
+}
+
+func observedObject(r health.Ref) observe.Object {
+	return observe.Object{Group: r.Group, Kind: r.Kind, Namespace: r.Namespace, Name: r.Name}
 }
 
 // ReaderConfig returns a client configuration for reads inside of the process: unlike those with that of RESTConfig they are

@@ -18,13 +18,14 @@ const connectionDrainTimeout = 100 * time.Millisecond
 // upstream did not use the etcd clients that it was given.
 func assembleServer(cfg Config, o options.CompletedOptions, release func(), checkClient func() error) (_ *Server, err error) {
 	s := &Server{
-		handler:      cfg.Handler,
-		startedEmpty: cfg.Etcd.startedEmptyFunc(),
-		release:      release,
-		ownWrites:    exemptOwnWrites(o),
-		grants:       cfg.Grants,
-		bootstrapped: make(chan struct{}),
-		done:         make(chan struct{}),
+		handler:        cfg.Handler,
+		startedEmpty:   cfg.Etcd.startedEmptyFunc(),
+		release:        release,
+		ownWrites:      exemptOwnWrites(o),
+		staticWebhooks: o.Admission.GenericAdmission.ConfigFile != "",
+		grants:         cfg.Grants,
+		bootstrapped:   make(chan struct{}),
+		done:           make(chan struct{}),
 	}
 	config, err := cfg.newUpstreamConfig(o)
 	if err != nil {

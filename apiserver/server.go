@@ -34,6 +34,9 @@ type Server struct {
 	ownWrites       *ownWrites
 	requestEnd      *requestEnd
 
+	// staticWebhooks is set if there may be webhooks that are in a file.
+	staticWebhooks bool
+
 	// informers are the API server's own.
 	informers   informers.SharedInformerFactory
 	apiServices listers.APIServiceLister

@@ -21,6 +21,8 @@ const (
 	usualPause = 30 * time.Millisecond
 	// maxWork is the longest time between two writes of a program that is not idle, and between two writes for an object.
 	maxWork = 900 * time.Millisecond
+	// slowStart is how soon after an event a slow program begins to write, as one in JavaScript on a busy machine.
+	slowStart = 300 * time.Millisecond
 	// maxSettle is how long a program may wait after an event before it begins to work.
 	maxSettle = 2 * time.Second
 	// oftenWithoutEffect is how many events of a kind must come without a write to be expected at any time.
@@ -175,7 +177,9 @@ func (w *write) currentRun(related *event, isFinished bool) *event {
 			limit = maxPause
 		case isFinished && w.isAlone(related) && w.isFollowUp(r.cause, last):
 			limit = usualPause
-		case isFinished && (last.prompt || r.cause.isUnknown()):
+		case isFinished && r.cause.isUnknown():
+			limit = w.client.pauseLimit()
+		case isFinished && last.prompt:
 			limit = busyGap
 		}
 		if limit > 0 && w.mayContinue(r, last, limit) {
@@ -351,8 +355,11 @@ func (c *candidates) choose(w *write) *event {
 	if len(queued) > 0 {
 		return c.firstTogether(queued)
 	}
-	if base := w.baseEvent; slices.Contains(ownLast, base) && w.began.Sub(base.seen()) <= maxWork {
-		return base
+	if e := c.lastOwn(ownLast, w); e != nil {
+		return e
+	}
+	if c.last != nil && c.last.isContinuedBy(w, c.read, maxWork) {
+		return c.last
 	}
 	for _, list := range [][]*event{c.changes, w.nearest(c.listed), c.own, c.ownListed} {
 		if len(list) > 0 {
@@ -475,6 +482,22 @@ func (c *candidates) firstPrompt(list []*event, w *write) *event {
 		}
 	}
 	return nil
+}
+
+// lastOwn returns the event of what the last write of the last run has made, if the program began to work for it: it has worked
+// for all others. nil if it rather pauses.
+func (c *candidates) lastOwn(ownLast []*event, w *write) *event {
+	if len(ownLast) == 0 {
+		return nil
+	}
+	last, limit := ownLast[len(ownLast)-1], slowStart
+	if slices.Contains(ownLast, w.baseEvent) {
+		last, limit = w.baseEvent, maxWork
+	}
+	if w.began.Sub(last.seen()) > limit {
+		return nil
+	}
+	return last
 }
 
 // firstTogether returns the first of the events for which the program would begin at about the

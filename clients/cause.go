@@ -184,7 +184,7 @@ func (w *write) choose(c *candidates) (cause *event, woken bool) {
 	if related == nil {
 		return w.candidates(w.ofNamespace, w.isNamespace).choose(w), false
 	}
-	if w.isByTimer(related) && of.isFinished(related, w) {
+	if (w.isByTimer(related) || w.isOfChild(related)) && of.isFinished(related, w) {
 		return nil, false
 	}
 	return related, false
@@ -194,6 +194,12 @@ func (w *write) choose(c *candidates) (cause *event, woken bool) {
 // client has changed before: that was long ago, or is not known. What creates an object repeats nothing.
 func (w *write) isByTimer(e *event) bool {
 	return w.existed && w.versions.made(e) && w.began.Sub(w.versions.originOf(e)) > maxReaction
+}
+
+// isOfChild reports whether an event that the program has not made is of an object with an owner, and neither of the written
+// object nor of its owner: a program works for the owner.
+func (w *write) isOfChild(e *event) bool {
+	return w.isOthers(e) && len(e.owners) > 0 && !e.isOf(w.object) && !isOwner(w.owners, e.uid)
 }
 
 // chooseOther returns the event of an object that is not known to be related, if it is likelier than a related one, or nil if

@@ -225,6 +225,9 @@ func TestCausesOfScriptedPrograms(t *testing.T) {
 		"a hot loop":                        {func(s *script) { playHotLoop(s, 3) }, tally{right: 21}},
 		"a hot loop, slower":                {func(s *script) { playHotLoop(s, 40) }, tally{right: 21}},
 		"a hot loop with long syncs":        {func(s *script) { playHotLoop(s, 350) }, tally{right: 21}},
+		"a hot loop of applies":             {func(s *script) { playLoopOfApplies(s, 15) }, tally{right: 78}},
+		"a hot loop of applies, slower":     {func(s *script) { playLoopOfApplies(s, 150) }, tally{right: 78}},
+		"a resync":                          {playResync, tally{right: 12}},
 		"a name that is that of a field":    {playNameOfField, tally{right: 2}},
 		"a name of two letters":             {playShortName, tally{right: 2}},
 		"a second connection":               {playSecondConnection, tally{right: 1}},
@@ -1092,6 +1095,54 @@ func playHotLoop(s *script, pause int) {
 		sendSite("MODIFIED", site(version))
 		truth = fmt.Sprintf("Site ns/shop updated %d", version)
 		ms(pause)
+	}
+}
+
+// applyAll is the round of an operator that applies what it needs each time, and writes a status. It thinks before each request.
+func (s *script) applyAll(truth string, think int, settings string, web, version int) {
+	for _, apply := range []struct{ path, answer string }{
+		{settingsOfShop, settings}, {deployments + "/web", owned("Deployment", "web", "d1", fmt.Sprint(web))}, {sites + "/shop/status", site(version)},
+	} {
+		ms(think)
+		s.write(truth, "PATCH", apply.path, apply.answer)
+	}
+}
+
+const settingsOfShop = settings + "/shop"
+
+// An operator without a cache applies what it has applied before, and then writes a status that differs each time. It watches
+// Deployments, whose controller has written a status after the first round.
+func playLoopOfApplies(s *script, think int) {
+	sendSite, sendDeployment := s.watch(sites+"?watch=1"), s.watch(deployments+"?watch=1")
+	config := owned("ConfigMap", "shop", "c1", "8")
+	sendSite("ADDED", site(7))
+	s.applyAll(siteAdded, 12, config, 9, 10)
+	sendDeployment("ADDED", web(9))
+	sendSite("MODIFIED", site(10))
+	ms(2000)
+	sendDeployment("MODIFIED", web(11))
+	s.applyAll("Deployment ns/web updated 11", 12, config, 11, 12)
+	sendSite("MODIFIED", site(12))
+	for version := 13; version < 37; version++ {
+		s.applyAll(fmt.Sprintf("Site ns/shop updated %d", version-1), think, config, 11, version)
+		sendSite("MODIFIED", site(version))
+	}
+}
+
+// An operator applies everything every 15 s. A user has changed a ConfigMap before, which it does not watch.
+func playResync(s *script) {
+	sendSite, sendDeployment := s.watch(sites+"?watch=1"), s.watch(deployments+"?watch=1")
+	sendSite("ADDED", site(7))
+	s.applyAll(siteAdded, 12, owned("ConfigMap", "shop", "c1", "8"), 9, 10)
+	sendDeployment("ADDED", web(9))
+	sendSite("MODIFIED", site(10))
+	ms(2000)
+	sendDeployment("MODIFIED", web(11))
+	s.applyAll("Deployment ns/web updated 11", 12, owned("ConfigMap", "shop", "c1", "8"), 11, 12)
+	sendSite("MODIFIED", site(12))
+	for round := range 2 {
+		ms(15000)
+		s.applyAll("", 12, owned("ConfigMap", "shop", "c1", fmt.Sprint(20+round)), 11, 12)
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 // the problems of a snapshot name.
 type UnhealthyObject struct {
 	Object observe.Object `json:"object"`
+	Owner  observe.Object `json:"owner,omitzero"` // that controls it, if one of the problems of a snapshot names it
 	State  string         `json:"state"`          // Terminating, Failed or InProgress
 	Since  time.Time      `json:"since,omitzero"` // when its deletion was requested, or since when it is not available
 	Reason string         `json:"reason"`

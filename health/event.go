@@ -29,10 +29,19 @@ const warningMargin = 2 * time.Second
 // addLastWarning adds the latest warning about an object to what is wrong with it, unless that says the same or is newer.
 func (s *reasonSearch) addLastWarning(text string, u *unstructured.Unstructured) string {
 	e := s.latestEvent(u, isWarning)
-	if e == nil || eventTime(e).Before(conditionTime(u, text).Add(-warningMargin)) || strings.Contains(text, joinReason("", cmp.Or(e.Message, e.Reason))) {
+	if e == nil || eventTime(e).Before(conditionTime(u, text).Add(-warningMargin)) || saysSame(text, joinReason("", cmp.Or(e.Message, e.Reason))) {
 		return text
 	}
 	return joinTexts(text, "last warning: "+joinReason(e.Reason, e.Message))
+}
+
+// saysSame reports whether a warning repeats a text. That of an autoscaler about all of its metrics has the error of the first
+// invalid one in other words, but for its end.
+func saysSame(text, warning string) bool {
+	if _, first, sumsUp := strings.Cut(warning, ", first error is: "); sumsUp {
+		return strings.HasSuffix(text, first[strings.LastIndex(first, ": ")+1:])
+	}
+	return strings.Contains(text, warning)
 }
 
 // conditionTime returns since when an object has the condition whose reason and message are a text, or its end, after what

@@ -37,7 +37,7 @@ func (w *Waiter) examine(ctx context.Context, known kinds.Mapper, kind, namespac
 		return State{}, fmt.Errorf("health: %s: %w", s.Ref, err)
 	}
 	s = StateOf(u)
-	s.Suspended, s.Deletion = suspendingField(u), deletionOf(u)
+	s.Suspended, s.Deletion, s.Owner = suspendingField(u), deletionOf(u), controllerOf(u)
 	if awaitsStatus(u) {
 		resource, err := w.StatusResource(ctx, s.Ref.GroupVersionKind)
 		if err != nil && s.Status == Current { // else the reason is worth more
@@ -49,6 +49,7 @@ func (w *Waiter) examine(ctx context.Context, known kinds.Mapper, kind, namespac
 		lists := newListsOfOne()
 		lists.skipPrograms = skipPrograms && (s.Ref.GroupKind() == podKind || s.Ref.GroupKind() == jobKind)
 		found := w.explainState(ctx, &trackedObject{State: s, object: u}, false, lists)
+		found.noteExpiry(u)
 		s = found.State
 		s.Message = found.Reason
 		return s, nil

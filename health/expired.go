@@ -2,6 +2,7 @@ package health
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strconv"
 	"time"
@@ -33,6 +34,19 @@ func hasExpired(u *unstructured.Unstructured, at time.Time) bool {
 	}
 	ttl := time.Duration(*job.Spec.TTLSecondsAfterFinished) * time.Second
 	return !at.Before(job.Status.Conditions[i].LastTransitionTime.Add(ttl))
+}
+
+// minLogTime is how long a log has to be there for users to read it.
+const minLogTime = 5 * time.Second
+
+// noteExpiry says of a Job that has failed that its time to live deletes its Pods, with their logs, instead of naming a log that
+// its user would not find.
+func (u *Unhealthy) noteExpiry(job *unstructured.Unstructured) {
+	if job == nil || u.Status != Failed || !hasExpired(job, time.Now().Add(minLogTime)) {
+		return
+	}
+	u.Log = nil
+	u.Reason += fmt.Sprintf("; its Pods are deleted, with their logs, by %s (ttlSecondsAfterFinished)", TTLController)
 }
 
 // beforeExpiry returns a Job that its time to live has deleted as it was before, and other objects as they are, also a Job

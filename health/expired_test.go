@@ -92,6 +92,35 @@ func TestWaitForAJobThatExpires(t *testing.T) {
 	}
 }
 
+// The log of a Job that has failed is not named if its time to live is about to delete it, or has.
+func TestLogsOfAJobThatExpires(t *testing.T) {
+	const pod = `{apiVersion: v1, kind: Pod, metadata: {namespace: shop, name: p, ownerReferences: [{apiVersion: batch/v1, kind: Job, name: migrate, uid: uid-of-migrate, controller: true}]}, status: {phase: Failed, containerStatuses: [{name: c, state: {terminated: {exitCode: 3}}}]}}`
+	const deleted = "; its Pods are deleted, with their logs, by ttl-after-finished-controller (ttlSecondsAfterFinished)"
+	for ttl, named := range map[string]bool{"": true, "0": false, "13": false, "60": true} {
+		for _, others := range [][]string{{pod}, nil} {
+			synctest.Test(t, func(t *testing.T) {
+				time.Sleep(time.Until(time.Date(2026, 7, 1, 12, 0, 10, 0, time.UTC)))
+				failedJob := job(ttl, failed, "")
+				c := newCluster(t, append(others, failedJob)...)
+				w, done := c.start(t, Options{}, migrate)
+				<-done
+				bad, ok := errors.AsType[*NotHealthyError](w.err)
+				if !ok {
+					t.Fatal(w.err)
+				}
+				got := bad.Objects[0]
+				if hasLog := got.Log != nil; hasLog != (named && others != nil) || strings.HasSuffix(got.Reason, deleted) == named {
+					t.Errorf("ttl %q, %d Pods: got the log %v: %s", ttl, len(others), got.Log, got.Reason)
+				}
+				s, err := c.Examine(t.Context(), "jobs", "shop", "migrate")
+				if err != nil || s.Message != got.Reason || (s.Log == nil) != (got.Log == nil) {
+					t.Errorf("ttl %q, %d Pods: Examine: got the log %v: %s, %v", ttl, len(others), s.Log, s.Message, err)
+				}
+			})
+		}
+	}
+}
+
 // fakeRecords has the records of one controller.
 type fakeRecords struct {
 	observe.Source

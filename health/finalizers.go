@@ -4,12 +4,16 @@ import (
 	"bytes"
 	"encoding/json"
 	"strconv"
+	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
 // Deletion is what an object waits for that is being deleted.
-type Deletion struct{ Finalizers []Finalizer }
+type Deletion struct {
+	Requested  time.Time
+	Finalizers []Finalizer
+}
 
 // Finalizer is one of an object.
 type Finalizer struct {
@@ -22,7 +26,7 @@ func deletionOf(u *unstructured.Unstructured) *Deletion {
 	if u.GetDeletionTimestamp() == nil {
 		return nil
 	}
-	d := &Deletion{}
+	d := &Deletion{Requested: u.GetDeletionTimestamp().Time}
 	for _, name := range u.GetFinalizers() {
 		d.Finalizers = append(d.Finalizers, Finalizer{name, managerOf(u, name)})
 	}

@@ -11,9 +11,11 @@ import (
 	networkingv1 "k8s.io/api/networking/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
+	resourcev1 "k8s.io/api/resource/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/utils/ptr"
 
 	"github.com/ctrlplane/ctrlplane/internal/requestlog"
 	"github.com/ctrlplane/ctrlplane/internal/words"
@@ -24,8 +26,9 @@ import (
 var needs = map[string]func(*reasonSearch, *unstructured.Unstructured) string{
 	"Service":                                      (*reasonSearch).explainBackends,
 	"Ingress.networking.k8s.io":                    (*reasonSearch).explainIngress,
-	"RoleBinding.rbac.authorization.k8s.io":        (*reasonSearch).explainRoleRef,
-	"ClusterRoleBinding.rbac.authorization.k8s.io": (*reasonSearch).explainRoleRef,
+	"RoleBinding.rbac.authorization.k8s.io":        (*reasonSearch).explainBinding,
+	"ClusterRoleBinding.rbac.authorization.k8s.io": (*reasonSearch).explainBinding,
+	"ResourceClaim.resource.k8s.io":                (*reasonSearch).explainDeviceClasses,
 	"StatefulSet.apps":                             (*reasonSearch).explainServiceName,
 	"PodDisruptionBudget.policy":                   (*reasonSearch).explainDisruptionBudget,
 }
@@ -93,7 +96,8 @@ func (s *reasonSearch) missing(r schema.GroupVersionResource, namespace, name st
 	return s.get(r, namespace, name) == nil && s.err == nil
 }
 
-// explainIngress names the Services, their ports and the Secrets that an Ingress refers to and that do not exist.
+// explainIngress names the IngressClass, the Services, their ports and the Secrets that an Ingress refers to and that do not
+// exist.
 func (s *reasonSearch) explainIngress(u *unstructured.Unstructured) string {
 	var ingress networkingv1.Ingress
 	if err := convertObject(u, &ingress); err != nil {
@@ -113,6 +117,9 @@ func (s *reasonSearch) explainIngress(u *unstructured.Unstructured) string {
 		}
 	}
 	var texts []string
+	if class := ptr.Deref(ingress.Spec.IngressClassName, ""); class != "" && s.missing(networkingv1.SchemeGroupVersion.WithResource("ingressclasses"), "", class) {
+		texts = append(texts, fmt.Sprintf("its IngressClass %s does not exist", class))
+	}
 	for _, b := range backends {
 		if b.Service != nil {
 			texts = append(texts, s.explainIngressBackend(u.GetNamespace(), b.Service))
@@ -151,8 +158,8 @@ func (s *reasonSearch) explainIngressBackend(namespace string, b *networkingv1.I
 	return fmt.Sprintf("its backend Service %s has no port %s: it has %s", b.Name, port, cmp.Or(strings.Join(has, ", "), "none"))
 }
 
-// explainRoleRef names the role of a binding that does not exist.
-func (s *reasonSearch) explainRoleRef(u *unstructured.Unstructured) string {
+// explainBinding names the role and the ServiceAccounts of a binding that do not exist.
+func (s *reasonSearch) explainBinding(u *unstructured.Unstructured) string {
 	var binding rbacv1.RoleBinding // a ClusterRoleBinding has the same fields
 	if err := convertObject(u, &binding); err != nil {
 		s.recordError(err)
@@ -162,10 +169,51 @@ func (s *reasonSearch) explainRoleRef(u *unstructured.Unstructured) string {
 	if binding.RoleRef.Kind == "ClusterRole" {
 		resource, namespace = rbacv1.SchemeGroupVersion.WithResource("clusterroles"), ""
 	}
-	if !s.missing(resource, namespace, binding.RoleRef.Name) {
+	var texts []string
+	if s.missing(resource, namespace, binding.RoleRef.Name) {
+		texts = append(texts, fmt.Sprintf("its %s %s does not exist: it grants nothing", binding.RoleRef.Kind, binding.RoleRef.Name))
+	}
+	for _, to := range binding.Subjects {
+		if to.Kind == rbacv1.ServiceAccountKind && s.missing(coreResource("serviceaccounts"), to.Namespace, to.Name) {
+			texts = append(texts, fmt.Sprintf("its subject ServiceAccount %s/%s does not exist", to.Namespace, to.Name))
+		}
+	}
+	return joinTexts(texts...)
+}
+
+// explainDeviceClasses names the DeviceClasses of a ResourceClaim that do not exist, of each request for which there is no other.
+func (s *reasonSearch) explainDeviceClasses(u *unstructured.Unstructured) string {
+	var claim resourcev1.ResourceClaim
+	if u.GroupVersionKind().Version != resourcev1.SchemeGroupVersion.Version {
 		return ""
 	}
-	return fmt.Sprintf("its %s %s does not exist: it grants nothing", binding.RoleRef.Kind, binding.RoleRef.Name)
+	if err := convertObject(u, &claim); err != nil {
+		s.recordError(err)
+		return ""
+	}
+	var missing []string
+	for _, request := range claim.Spec.Devices.Requests {
+		var classes []string // one of which is needed
+		if request.Exactly != nil {
+			classes = append(classes, request.Exactly.DeviceClassName)
+		}
+		for _, sub := range request.FirstAvailable {
+			classes = append(classes, sub.DeviceClassName)
+		}
+		if !slices.ContainsFunc(classes, func(name string) bool {
+			return !s.missing(resourcev1.SchemeGroupVersion.WithResource("deviceclasses"), "", name)
+		}) {
+			missing = append(missing, classes...)
+		}
+	}
+	slices.Sort(missing)
+	switch missing = slices.Compact(missing); len(missing) {
+	case 0:
+		return ""
+	case 1:
+		return fmt.Sprintf("its DeviceClass %s does not exist: no device can be allocated", missing[0])
+	}
+	return fmt.Sprintf("its DeviceClasses %s do not exist: no device can be allocated", strings.Join(missing, ", "))
 }
 
 // explainServiceName says that the Service of a StatefulSet does not exist.

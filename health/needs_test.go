@@ -23,6 +23,12 @@ func TestExamineNeeds(t *testing.T) {
 	binding := func(kind, role, namespace string) string {
 		return `{apiVersion: rbac.authorization.k8s.io/v1, kind: ` + kind + `, metadata: {name: x` + namespace + `}, roleRef: {kind: ` + role + `, name: r}}`
 	}
+	claim := func(request string) string {
+		return `{apiVersion: resource.k8s.io/v1, kind: ResourceClaim, metadata: {name: x, namespace: shop}, spec: {devices: {requests: [{name: r, ` + request + `}]}}}`
+	}
+	bound := func(subjects string) string {
+		return strings.Replace(binding("RoleBinding", "Role", ", namespace: shop"), "roleRef", "subjects: ["+subjects+"], roleRef", 1)
+	}
 	set := func(service string) string {
 		return `{apiVersion: apps/v1, kind: StatefulSet, metadata: {name: x, namespace: shop, generation: 1}, spec: {replicas: 0` + service + `}, status: {observedGeneration: 1}}`
 	}
@@ -35,7 +41,18 @@ func TestExamineNeeds(t *testing.T) {
 	const web = `{apiVersion: v1, kind: Service, metadata: {name: web, namespace: shop}, spec: {ports: [{name: http, port: 80}, {port: 81}]}}`
 	const role = `{apiVersion: rbac.authorization.k8s.io/v1, kind: Role, metadata: {name: r, namespace: shop}}`
 	const clusterRole = `{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRole, metadata: {name: r}}`
+	const class = `{apiVersion: networking.k8s.io/v1, kind: IngressClass, metadata: {name: c}}`
+	const deviceClass = `{apiVersion: resource.k8s.io/v1, kind: DeviceClass, metadata: {name: gpu}}`
 	for name, tc := range map[string]struct{ object, other, want string }{
+		"IngressClass":               {ingress("ingressClassName: c"), class, ""},
+		"without IngressClass":       {ingress("ingressClassName: nocls"), class, "Its IngressClass nocls does not exist."},
+		"DeviceClass":                {claim("exactly: {deviceClassName: gpu}"), deviceClass, ""},
+		"without DeviceClass":        {claim("exactly: {deviceClassName: nogpu}"), deviceClass, "Its DeviceClass nogpu does not exist: no device can be allocated."},
+		"one DeviceClass of several": {claim("firstAvailable: [{name: a, deviceClassName: nogpu}, {name: b, deviceClassName: gpu}]"), deviceClass, ""},
+		"none of several classes":    {claim("firstAvailable: [{name: a, deviceClassName: a}, {name: b, deviceClassName: b}]"), deviceClass, "Its DeviceClasses a, b do not exist: no device can be allocated."},
+		"without subject":            {bound("{kind: ServiceAccount, name: nosa, namespace: jobs}, {kind: User, name: u}"), role, "Its subject ServiceAccount jobs/nosa does not exist."},
+		"subject":                    {bound("{kind: ServiceAccount, name: sa, namespace: shop}"), role + "\n---\n" + `{apiVersion: v1, kind: ServiceAccount, metadata: {name: sa, namespace: shop}}`, ""},
+		"without role and subject":   {bound("{kind: ServiceAccount, name: nosa, namespace: jobs}"), class, "Its Role r does not exist: it grants nothing; its subject ServiceAccount jobs/nosa does not exist."},
 		"backend":                    {ingress(to("web", "name: http")), web, ""},
 		"backend with a number":      {ingress(to("web", "number: 81")), web, ""},
 		"without backend":            {ingress(to("nosvc", "number: 80")), web, "Its backend Service nosvc does not exist."},
@@ -63,7 +80,7 @@ func TestExamineNeeds(t *testing.T) {
 		"budget that was changed":    {strings.Replace(budget(", expectedPods: 0"), "observedGeneration: 1", "observedGeneration: 0", 1), web, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			c := newCluster(t, tc.object, tc.other)
+			c := newCluster(t, append(documents(tc.other), tc.object)...)
 			r := RefOf(parseObject(t, tc.object))
 			s, err := c.Examine(t.Context(), r.Kind, r.Namespace, r.Name)
 			if got := s.Problem(); err != nil || tc.want != "" && got != tc.want || tc.want == "" && s.Doubt != "" {
@@ -109,7 +126,7 @@ func TestWaitNamesDoubts(t *testing.T) {
 		"a Pod":              {webPod("a", "web", ready), "", false},
 		"no Pod":             {webPod("a", "wbe", ready), "Service is ready, but it has no ready endpoint: its selector app=web matches no Pod", false},
 		"an unhealthy Pod":   {webPod("a", "web", "{phase: Pending}"), "Service is ready, but it has no ready endpoint: its selector app=web matches 1 Pod, none of which is ready: Pod a: the kubelet of node node-1 has not started it", true},
-		"one that has ended": {webPod("a", "web", "{phase: Succeeded}"), "Service is ready, but it has no ready endpoint: its selector app=web matches 1 Pod, none of which is ready", false},
+		"one that has ended": {webPod("a", "web", "{phase: Succeeded}"), "Service is ready, but it has no endpoint: its selector app=web matches only completed Pods: 1 Pod", false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := newCluster(t, svc, tc.pod, widget)

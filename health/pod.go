@@ -26,11 +26,6 @@ func (s *reasonSearch) explainPods(owner *unstructured.Unstructured) string {
 	return s.explainWorstPod(pods)
 }
 
-// explainUnhealthyPods is like explainPods but returns "" if there are none.
-func (s *reasonSearch) explainUnhealthyPods(owner *unstructured.Unstructured) string {
-	return s.explainWorstPod(s.listOwned(coreResource("pods"), owner))
-}
-
 // explainWorstPod explains the Pod with the clearest problem.
 func (s *reasonSearch) explainWorstPod(pods []unstructured.Unstructured) string {
 	type ailment struct {

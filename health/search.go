@@ -139,6 +139,15 @@ func controllerUID(u *unstructured.Unstructured) types.UID {
 	return ""
 }
 
+// controllerOf returns the object that controls an object; zero if none does.
+func controllerOf(u *unstructured.Unstructured) Ref {
+	owner := metav1.GetControllerOf(u)
+	if owner == nil {
+		return Ref{}
+	}
+	return Ref{schema.FromAPIVersionAndKind(owner.APIVersion, owner.Kind), u.GetNamespace(), owner.Name}
+}
+
 // convertObject converts an object to its Go type.
 func convertObject(u *unstructured.Unstructured, into any) error {
 	return runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, into)

@@ -6,10 +6,12 @@ import (
 	"slices"
 	"strings"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/ctrlplane/ctrlplane/internal/words"
@@ -27,6 +29,7 @@ func (s *reasonSearch) explainBackends(u *unstructured.Unstructured) string {
 		return ""
 	}
 	const noEndpoint = "it has no ready endpoint: its selector %s matches "
+	const intended = "it has no endpoint: its selector %s matches " // nothing fails
 	selector := labels.SelectorFromSet(svc.Spec.Selector).String()
 	selected := s.list(coreResource("pods"), svc.Namespace, metav1.ListOptions{LabelSelector: selector})
 	pods := s.listBackends(selected, &svc)
@@ -36,7 +39,12 @@ func (s *reasonSearch) explainBackends(u *unstructured.Unstructured) string {
 	case s.err != nil:
 		return ""
 	case len(selected) == 0:
+		if scaled := s.findScaledDown(&svc); scaled != nil {
+			return fmt.Sprintf(intended+"only Pods of %s %s, which is scaled to 0 (spec.replicas)", selector, scaled.GetKind(), scaled.GetName())
+		}
 		return fmt.Sprintf(noEndpoint+"no Pod", selector)
+	case !slices.ContainsFunc(selected, func(p unstructured.Unstructured) bool { return !isCompletedPod(&p) }):
+		return fmt.Sprintf(intended+"only completed Pods: %s", selector, nameCompleted(selected))
 	}
 	if s.lists.skipPods && slices.ContainsFunc(selected, func(p unstructured.Unstructured) bool { return StateOf(&p).Status != Current }) {
 		return ""
@@ -46,6 +54,46 @@ func (s *reasonSearch) explainBackends(u *unstructured.Unstructured) string {
 		reason += ": " + worst
 	}
 	return reason
+}
+
+// scalable are the workloads that users scale to 0.
+var scalable = []schema.GroupVersionResource{
+	appsv1.SchemeGroupVersion.WithResource("deployments"),
+	appsv1.SchemeGroupVersion.WithResource("statefulsets"),
+	appsv1.SchemeGroupVersion.WithResource("replicasets"),
+	coreResource("replicationcontrollers"),
+}
+
+// findScaledDown returns a workload whose Pods a Service would select, and that is to have none; nil if there is none, or if that
+// cannot be read.
+func (s *reasonSearch) findScaledDown(svc *corev1.Service) *unstructured.Unstructured {
+	defer s.ignoreErrors()()
+	selector := labels.SelectorFromSet(svc.Spec.Selector)
+	for _, r := range scalable {
+		found := s.list(r, svc.Namespace, metav1.ListOptions{Limit: maxListed})
+		for i := range found {
+			template, _, _ := unstructured.NestedStringMap(found[i].Object, "spec", "template", "metadata", "labels")
+			replicas, given, err := unstructured.NestedInt64(found[i].Object, "spec", "replicas")
+			if err == nil && given && replicas == 0 && metav1.GetControllerOf(&found[i]) == nil && selector.Matches(labels.Set(template)) {
+				return &found[i]
+			}
+		}
+	}
+	return nil
+}
+
+func isCompletedPod(u *unstructured.Unstructured) bool {
+	phase, _, _ := unstructured.NestedString(u.Object, "status", "phase")
+	return phase == string(corev1.PodSucceeded)
+}
+
+// nameCompleted counts completed Pods, and names what controls all of them.
+func nameCompleted(pods []unstructured.Unstructured) string {
+	text := words.Count(len(pods), "Pod")
+	if owner := metav1.GetControllerOf(&pods[0]); owner != nil && !slices.ContainsFunc(pods, func(p unstructured.Unstructured) bool { return controllerUID(&p) != owner.UID }) {
+		text += fmt.Sprintf(" of %s %s", owner.Kind, owner.Name)
+	}
+	return text
 }
 
 // explainTargetPorts names the ports of a Service that lead to none of its Pods, as none has a port of that name; "" if

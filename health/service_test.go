@@ -30,7 +30,8 @@ func TestExamineService(t *testing.T) {
 		"no Pod":                {"", []string{webPod("a", "wbe", ready)}, "its selector app=web matches no Pod"},
 		"one ready":             {"", []string{webPod("a", "web", unready), webPod("b", "web", ready)}, ""},
 		"none ready":            {"", []string{webPod("a", "web", unready), webPod("b", "web", unready)}, "its selector app=web matches 2 Pods, none of which is ready: Pod a: container c is running but not ready (and 1 other Pod)"},
-		"all have ended":        {"", []string{webPod("a", "web", "{phase: Succeeded}")}, "its selector app=web matches 1 Pod, none of which is ready"},
+		"all have failed":       {"", []string{webPod("a", "web", "{phase: Failed}")}, "its selector app=web matches 1 Pod, none of which is ready: Pod a: failed"},
+		"some have completed":   {"", []string{webPod("a", "web", "{phase: Succeeded}"), webPod("b", "web", unready)}, "its selector app=web matches 2 Pods, none of which is ready: Pod b: container c is running but not ready"},
 		"unready are published": {", publishNotReadyAddresses: true", []string{webPod("a", "web", unready)}, ""},
 		"being deleted":         {"", []string{strings.Replace(webPod("a", "web", ready), "name: a,", `name: a, deletionTimestamp: "2026-07-01T12:00:00Z",`, 1)}, "its selector app=web matches 1 Pod, none of which is ready: Pod a: being deleted; the kubelet of its node has not stopped it"},
 		"unready, no address":   {", publishNotReadyAddresses: true", []string{webPod("a", "web", "{phase: Pending}")}, "its selector app=web matches 1 Pod, none of which is ready: Pod a: the kubelet of node node-1 has not started it"},
@@ -55,6 +56,38 @@ func TestExamineService(t *testing.T) {
 			}
 			if s.Status != status || s.Problem() != want {
 				t.Errorf("got %s: %s\nwant %s: %s", s.Status, s.Problem(), status, want)
+			}
+		})
+	}
+}
+
+// A Service whose Pods are to be none, or have completed, has no endpoint, as its user wants it.
+func TestExamineServiceWithoutEndpointsByIntent(t *testing.T) {
+	const done = "{phase: Succeeded}"
+	ofJob := func(pod string) string {
+		return strings.Replace(pod, "namespace: shop,", "namespace: shop, "+ownedByJob+",", 1)
+	}
+	workload := func(apiVersion, kind, app, replicas string) string {
+		return `{apiVersion: ` + apiVersion + `, kind: ` + kind + `, metadata: {name: w, namespace: shop}, spec: {replicas: ` + replicas + `, template: {metadata: {labels: {app: ` + app + `}}}}}`
+	}
+	for name, tc := range map[string]struct {
+		objects []string
+		want    string
+	}{
+		"completed":              {[]string{webPod("a", "web", done)}, "It has no endpoint: its selector app=web matches only completed Pods: 1 Pod."},
+		"completed of a Job":     {[]string{ofJob(webPod("a", "web", done)), ofJob(webPod("b", "web", done))}, "It has no endpoint: its selector app=web matches only completed Pods: 2 Pods of Job j."},
+		"completed of several":   {[]string{ofJob(webPod("a", "web", done)), webPod("b", "web", done)}, "It has no endpoint: its selector app=web matches only completed Pods: 2 Pods."},
+		"Deployment scaled":      {[]string{workload("apps/v1", "Deployment", "web", "0")}, "It has no endpoint: its selector app=web matches only Pods of Deployment w, which is scaled to 0 (spec.replicas)."},
+		"StatefulSet scaled":     {[]string{workload("apps/v1", "StatefulSet", "web", "0")}, "It has no endpoint: its selector app=web matches only Pods of StatefulSet w, which is scaled to 0 (spec.replicas)."},
+		"Deployment with Pods":   {[]string{workload("apps/v1", "Deployment", "web", "1")}, "It has no ready endpoint: its selector app=web matches no Pod."},
+		"another Deployment":     {[]string{workload("apps/v1", "Deployment", "wbe", "0")}, "It has no ready endpoint: its selector app=web matches no Pod."},
+		"ReplicaSet that is old": {[]string{strings.Replace(workload("apps/v1", "ReplicaSet", "web", "0"), "namespace: shop", "namespace: shop, "+ownedByWeb, 1)}, "It has no ready endpoint: its selector app=web matches no Pod."},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := newCluster(t, append(tc.objects, strings.Replace(service, "%SPEC%", "", 1))...)
+			s, err := c.Examine(t.Context(), "services", "shop", "web")
+			if err != nil || s.Status != Current || s.Problem() != tc.want {
+				t.Errorf("got %s: %s, %v\nwant %s", s.Status, s.Problem(), err, tc.want)
 			}
 		})
 	}

@@ -50,6 +50,8 @@ type State struct {
 	Created time.Time
 	// Suspended is the field that suspends the object, such as spec.suspend; empty if none does. Only Examine sets it.
 	Suspended string
+	// Owner is the object that controls the object; zero if none does. Only Examine sets it.
+	Owner Ref
 	// Deletion is what an object waits for that is being deleted; else nil. Only Examine sets it.
 	Deletion *Deletion
 	// Node is the node of the Pod that the reason names, or the object itself if it is a Node; empty if neither. It is set with

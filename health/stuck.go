@@ -6,6 +6,7 @@ import (
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -32,9 +33,26 @@ var stuckKinds = []struct {
 }
 
 // FindStuck returns the Namespaces that are being deleted, the Deployments whose rollout has exceeded its deadline, the
-// APIServices that are not available, and those of other objects that are not healthy, with the reasons.
-func (w *Waiter) FindStuck(ctx context.Context, others []observe.Object) (found []Stuck, err error) {
+// APIServices that are not available, those of other objects that are not healthy, and those of deleted objects that wait for
+// their finalizers, with the reasons.
+func (w *Waiter) FindStuck(ctx context.Context, others, deleted []observe.Object) (found []Stuck, err error) {
 	ctx = requestlog.Discard(ctx)
+	known := kinds.NewMapper(w.kinds)
+	for _, find := range []func() ([]Stuck, error){
+		func() ([]Stuck, error) { return w.findStuckKinds(ctx) },
+		func() ([]Stuck, error) { return w.findUnhealthy(ctx, known, others) },
+		func() ([]Stuck, error) { return w.findFinalizing(ctx, known, deleted) },
+	} {
+		list, err := find()
+		found = append(found, list...)
+		if err != nil {
+			return found, err
+		}
+	}
+	return found, ctx.Err()
+}
+
+func (w *Waiter) findStuckKinds(ctx context.Context) (found []Stuck, err error) {
 	lists := newSharedLists()
 	for _, kind := range stuckKinds {
 		list, err := w.objects.Resource(kind.resource).List(ctx, metav1.ListOptions{FieldSelector: kind.fieldSelector, Limit: maxListed})
@@ -62,7 +80,11 @@ func (w *Waiter) FindStuck(ctx context.Context, others []observe.Object) (found 
 			found = append(found, s)
 		}
 	}
-	known := kinds.NewMapper(w.kinds)
+	return found, nil
+}
+
+// findUnhealthy returns those of some objects that are not healthy.
+func (w *Waiter) findUnhealthy(ctx context.Context, known kinds.Mapper, others []observe.Object) (found []Stuck, err error) {
 	for _, o := range others {
 		s, err := w.examine(ctx, known, o.Kind, o.Namespace, o.Name, false)
 		if err != nil {
@@ -72,5 +94,22 @@ func (w *Waiter) FindStuck(ctx context.Context, others []observe.Object) (found 
 			found = append(found, Stuck{Unhealthy: Unhealthy{State: s, Reason: s.Message}})
 		}
 	}
-	return found, ctx.Err()
+	return found, nil
+}
+
+// findFinalizing returns those of some deleted objects that wait for their finalizers.
+func (w *Waiter) findFinalizing(ctx context.Context, known kinds.Mapper, deleted []observe.Object) (found []Stuck, err error) {
+	for _, o := range deleted {
+		s, err := w.examine(ctx, known, o.GroupResource(), o.Namespace, o.Name, false)
+		if meta.IsNoMatchError(err) { // its kind is gone, too
+			continue
+		}
+		if err != nil {
+			return found, err
+		}
+		if s.Deletion != nil && len(s.Deletion.Finalizers) > 0 {
+			found = append(found, Stuck{Unhealthy: Unhealthy{State: s, Reason: s.Message}, Since: s.Deletion.Requested})
+		}
+	}
+	return found, nil
 }

@@ -52,7 +52,7 @@ status:
 {apiVersion: apiregistration.k8s.io/v1, kind: APIService, metadata: {name: v1.b.example.com}, spec: {group: b.example.com, version: v1}}
 ---
 {apiVersion: apiregistration.k8s.io/v1, kind: APIService, metadata: {name: v1.apps}, spec: {group: apps, version: v1}, status: {conditions: [{type: Available, status: "True", reason: Local}]}}`), rolledOut)...)
-	found, err := c.FindStuck(t.Context(), nil)
+	found, err := c.FindStuck(t.Context(), nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -69,10 +69,26 @@ status:
 	}
 }
 
+// Of what was deleted, objects that wait for a finalizer are stuck, of kinds that are still served.
+func TestFindStuckFinalizers(t *testing.T) {
+	c := newCluster(t, `{apiVersion: v1, kind: ConfigMap, metadata: {namespace: shop, name: kept, deletionTimestamp: "2026-01-02T03:04:05Z", finalizers: [example.com/wait]}}`,
+		`{apiVersion: v1, kind: ConfigMap, metadata: {namespace: shop, name: again}}`)
+	object := func(resource, name string) observe.Object {
+		return observe.Object{Resource: resource, Namespace: "shop", Name: name}
+	}
+	found, err := c.FindStuck(t.Context(), nil, []observe.Object{object("configmaps", "kept"), object("configmaps", "again"), object("configmaps", "gone"), object("shops", "corner")})
+	if err != nil || len(found) != 1 {
+		t.Fatalf("got %v, %v", found, err)
+	}
+	if s := found[0]; s.Ref.String() != "ConfigMap shop/kept" || s.Status != Terminating || !strings.Contains(s.Reason, "example.com/wait") || s.Since.IsZero() {
+		t.Errorf("got %+v", s)
+	}
+}
+
 // TestFindStuckDiscoversOnce examines several Pods: what is served is read once for all, as the control plane may be busy with
 // thousands of such Pods.
 func TestFindStuckDiscoversOnce(t *testing.T) {
-	const waits = `{apiVersion: v1, kind: Pod, metadata: {namespace: shop, name: %s}, spec: {nodeName: node-0}, status: {phase: Pending, containerStatuses: [
+	const waits = `{apiVersion: v1, kind: Pod, metadata: {namespace: shop, name: %s, ` + ownedBySet + `}, spec: {nodeName: node-0}, status: {phase: Pending, containerStatuses: [
   {name: c, state: {waiting: {reason: CreateContainerConfigError, message: no such ConfigMap}}}]}}`
 	var manifests []string
 	var others []observe.Object
@@ -81,9 +97,12 @@ func TestFindStuckDiscoversOnce(t *testing.T) {
 		others = append(others, observe.Object{Kind: "Pod", Namespace: "shop", Name: name})
 	}
 	c := newCluster(t, manifests...)
-	found, err := c.FindStuck(t.Context(), others)
+	found, err := c.FindStuck(t.Context(), others, nil)
 	if err != nil || len(found) != len(others) || !strings.Contains(found[2].Reason, "no such ConfigMap") {
 		t.Fatalf("got %v, %v", found, err)
+	}
+	if of := found[2].Owner; of.String() != "ReplicaSet shop/web-2" || of.Group != "apps" {
+		t.Errorf("got the owner %+v", of)
 	}
 	if n := len(c.kinds.Actions()); n > 2*len(c.kinds.Resources) {
 		t.Errorf("%d requests for what is served", n)

@@ -107,7 +107,11 @@ func (w *Waiter) notHealthy(ctx context.Context, b *tracker, cause error) error 
 	}
 	for i := range b.objects {
 		if entry := &b.objects[i]; !b.isSatisfied(entry) {
-			e.Objects = append(e.Objects, w.explainState(ctx, entry, b.Gone, lists))
+			u := w.explainState(ctx, entry, b.Gone, lists)
+			if !b.Gone {
+				u.noteExpiry(entry.object)
+			}
+			e.Objects = append(e.Objects, u)
 		}
 	}
 	return e

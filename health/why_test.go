@@ -98,6 +98,13 @@ kind: Pod
 metadata: {namespace: shop, name: j-a, ` + ownedByJob + `}
 status: {phase: Failed, containerStatuses: [{name: main, state: {terminated: {exitCode: 1, reason: Error, message: no database}}}]}`,
 		"BackoffLimitExceeded: too often; Pod j-a: container main exited with code 1 (Error): no database"},
+	{"Job whose Pods were deleted", `{apiVersion: batch/v1, kind: Job, metadata: {namespace: shop, name: j}, status: {failed: 1, conditions: [{type: Failed, status: "True", reason: BackoffLimitExceeded}]}}`,
+		"BackoffLimitExceeded; its Pods were deleted, with their logs"},
+	{"Job whose controller has deleted the Pods", `{apiVersion: batch/v1, kind: Job, metadata: {namespace: shop, name: j}, status: {failed: 1, conditions: [{type: Failed, status: "True", reason: DeadlineExceeded}]}}` +
+		"\n---\n" + strings.Replace(warning("j", "SuccessfulDelete", "Deleted pod: j-a", "2026-01-01T00:00:00Z"), "Warning", "Normal", 1),
+		"DeadlineExceeded; its Pods were deleted, with their logs, by the Job controller"},
+	{"Job that has failed without a Pod", `{apiVersion: batch/v1, kind: Job, metadata: {namespace: shop, name: j}, status: {conditions: [{type: Failed, status: "True", reason: DeadlineExceeded}]}}`,
+		"DeadlineExceeded"},
 	{"Job that is suspended",
 		`{apiVersion: batch/v1, kind: Job, metadata: {namespace: shop, name: j}, status: {conditions: [{type: Suspended, status: "True"}]}}`,
 		"suspended: spec.suspend is true"},
@@ -160,6 +167,11 @@ status: {phase: Failed, containerStatuses: [{name: main, state: {terminated: {ex
 		`{apiVersion: autoscaling/v2, kind: HorizontalPodAutoscaler, metadata: {namespace: shop, name: h}, status: {conditions: [{type: ScalingActive, status: "False", reason: FailedGetResourceMetric, message: "unable to compute the replica count: no metrics"}]}}` +
 			"\n---\n" + warning("h", "FailedGetResourceMetric", "no metrics", "2026-01-02T00:00:00Z"),
 		"FailedGetResourceMetric: unable to compute the replica count: no metrics"},
+	{"warning that sums up what the condition says",
+		`{apiVersion: autoscaling/v2, kind: HorizontalPodAutoscaler, metadata: {namespace: shop, name: h}, status: {conditions: [{type: ScalingActive, status: "False", reason: FailedGetResourceMetric, message: "the HPA was unable to compute the replica count: failed to get cpu utilization: no metrics"}]}}` +
+			"\n---\n" + warning("h", "FailedGetResourceMetric", "failed to get cpu utilization: no metrics", "2026-01-02T00:00:00Z") +
+			"\n---\n" + strings.Replace(warning("h", "FailedComputeMetricsReplicas", "invalid metrics (1 invalid out of 1), first error is: failed to get cpu resource metric value: failed to get cpu utilization: no metrics", "2026-01-02T00:00:01Z"), "name: ", "name: z-", 1),
+		"FailedGetResourceMetric: the HPA was unable to compute the replica count: failed to get cpu utilization: no metrics"},
 	{"container that was restarted", containers(`phase: Running`, `{name: app, ready: false, restartCount: 1, state: {running: {}}, lastState: {terminated: {exitCode: 2}}}`),
 		"container app is not ready; exited with code 2, restarted once"},
 	{"readiness gate", `

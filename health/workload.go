@@ -3,9 +3,11 @@ package health
 import (
 	"fmt"
 	"strconv"
+	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
@@ -80,11 +82,29 @@ func (s *reasonSearch) explainJob(u *unstructured.Unstructured) string {
 	if c.Status != metav1.ConditionTrue {
 		return s.explainPods(u)
 	}
-	reason := joinReason(c.Reason, c.Message)
-	if pods := s.explainUnhealthyPods(u); pods != "" {
-		reason += "; " + pods
+	pods := s.listOwned(coreResource("pods"), u)
+	reason := joinTexts(joinReason(c.Reason, c.Message), s.explainWorstPod(pods))
+	if len(pods) == 0 && s.err == nil && !hasExpired(u, time.Now()) {
+		reason = joinTexts(reason, s.explainDeletedPods(u))
 	}
 	return reason
+}
+
+// podDeletion is the reason of the events of upstream's controllers about Pods that they have deleted.
+const podDeletion = "SuccessfulDelete"
+
+// explainDeletedPods says that the Pods of a Job that has failed were deleted; "" if it had none, as far as its status and its
+// events say.
+func (s *reasonSearch) explainDeletedPods(u *unstructured.Unstructured) string {
+	defer s.ignoreErrors()()
+	const deleted = "its Pods were deleted, with their logs"
+	if s.latestEvent(u, func(e *corev1.Event) bool { return e.Reason == podDeletion }) != nil {
+		return deleted + ", by the Job controller"
+	}
+	if failures, _, _ := unstructured.NestedInt64(u.Object, "status", "failed"); failures > 0 {
+		return deleted
+	}
+	return ""
 }
 
 // explainNoChildren explains a workload without children.

@@ -151,6 +151,8 @@ type Delivered struct {
 	Took   time.Duration `json:"tookNanos"` // in the handler
 	// TakenBy is the holder that has taken over a Lease with this version.
 	TakenBy string `json:"takenBy,omitempty"`
+	// NoExecute is what taint-eviction-controller acts on, if this version of a Node or a Pod has some of it or changes it.
+	NoExecute *NoExecute `json:"noExecute,omitempty"`
 	// Unchanged is set if this version differs from the one that was delivered before in
 	// nothing but heartbeats, or in nothing that the handler receives.
 	Unchanged bool `json:"-"`

@@ -40,6 +40,8 @@ type Options struct {
 	// Problems returns the problems at the moment of a snapshot that has all but them, in a list that does not change
 	// any more. May be nil.
 	Problems func(now Snapshot) []Problem
+	// HasWebhook reports whether there is an admission webhook with a name. It may be nil: no webhook is removed.
+	HasWebhook func(name string) bool
 	// Clients returns the clients outside of the process. May be nil.
 	Clients func() []Client
 	// Process describes the process. It is called once a second and for each

@@ -22,8 +22,9 @@ func TestRecordJSON(t *testing.T) {
 		`"bootStep","step":"etcd","tookNanos":5,"error":"no"}`:                                                                    &BootStep{"etcd", 5, "no"},
 		`"controllerChanged","controller":"c","state":"off","reason":"stopped"}`:                                                  &ControllerChanged{Controller: "c", State: "off", Reason: "stopped"},
 		`"queueChanged","controller":"c","queue":"q","depth":1,"maxDepth":2,"inFlight":3,"adds":4,"gets":5,"done":6,"retries":7}`: &QueueChanged{"c", "q", 1, 2, 3, 4, 5, 6, 7},
-		`"delivered","controller":"c","alsoTo":["d"],"change":"added","object":` + object + `,"resourceVersion":"9","queues":["q"],"adds":[6],"deleting":true,"later":[{"queue":"q","due":"2026-01-02T03:04:05.006Z"}],"tookNanos":5,"takenBy":"b"}`: &Delivered{
-			Controller: "c", AlsoTo: []string{"d"}, Change: Added, Object: web, ResourceVersion: "9", Queues: []string{"q"}, Adds: []uint64{6}, Deleting: true, Later: []DelayedKey{{"q", at}}, Took: 5, TakenBy: "b"},
+		`"delivered","controller":"c","alsoTo":["d"],"change":"added","object":` + object + `,"resourceVersion":"9","queues":["q"],"adds":[6],"deleting":true,"later":[{"queue":"q","due":"2026-01-02T03:04:05.006Z"}],"tookNanos":5,"takenBy":"b","noExecute":{"taints":["k=v:NoExecute"],"tolerations":[{"key":"k","operator":"Exists","value":"v","seconds":1}]}}`: &Delivered{
+			Controller: "c", AlsoTo: []string{"d"}, Change: Added, Object: web, ResourceVersion: "9", Queues: []string{"q"}, Adds: []uint64{6}, Deleting: true, Later: []DelayedKey{{"q", at}}, Took: 5, TakenBy: "b",
+			NoExecute: &NoExecute{Taints: []string{"k=v:NoExecute"}, Tolerations: []Toleration{{"k", "Exists", "v", new(int64(1))}}}},
 		`"called","failed":true,"controller":"c","verb":"update","object":` + object + `,"subresource":"status","status":409,"began":"2026-01-02T03:04:05.006Z","tookNanos":5,"conflict":true,"error":"no","wrote":[{"resource":"replicasets.apps","namespace":"default","name":"a","resourceVersion":"9","deleted":true}],"sync":3,"afterSync":2,"takenBy":"b"}`: &Called{
 			Controller: "c", Verb: "update", Object: web, Subresource: "status", Status: 409, Began: at, Took: 5, Conflict: true, Error: "no", Sync: 3, AfterSync: 2, TakenBy: "b",
 			Wrote: []Written{{"replicasets.apps", "default", "a", "9", true}}},

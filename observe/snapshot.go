@@ -105,7 +105,7 @@ type Process struct {
 	CPUPercent   float64       `json:"cpuPercent"`   // of one core, over the last 5 s
 
 	// IgnoredWebhooks are the admission webhooks that could not be called and were ignored, as their failurePolicy says, since
-	// the start.
+	// the start, without those that were removed since.
 	IgnoredWebhooks []IgnoredWebhook `json:"ignoredWebhooks,omitempty"`
 	// EndedOperator is set while the operator of "ctrlplane dev" does not run.
 	EndedOperator EndedOperator `json:"endedOperator,omitzero"`

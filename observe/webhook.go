@@ -118,10 +118,14 @@ func (s *sampler) noteIgnored(called []Webhook, r *Record) {
 	}
 }
 
-// ignoredWebhooks returns the webhooks that were ignored since the start, the first of them first.
+// ignoredWebhooks returns the webhooks that were ignored since the start, the first of them first, and forgets those that were
+// removed since.
 func (s *sampler) ignoredWebhooks() []IgnoredWebhook {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.updateFailures()
+	if asks := s.observer.options.Load(); asks != nil && asks.HasWebhook != nil {
+		s.ignored = slices.DeleteFunc(s.ignored, func(w IgnoredWebhook) bool { return !asks.HasWebhook(w.Name) })
+	}
 	return slices.Clone(s.ignored)
 }

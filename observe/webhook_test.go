@@ -84,3 +84,22 @@ func TestNotedWebhooks(t *testing.T) {
 		t.Errorf("ignored: %+v: %v", ignored, err)
 	}
 }
+
+// An ignored webhook that was removed since is forgotten: the same one that is made again has not been ignored yet.
+func TestIgnoredWebhooksThatWereRemoved(t *testing.T) {
+	there := map[string]bool{"a.example.com": true, "b.example.com": true}
+	o := New(Options{HasWebhook: func(name string) bool { return there[name] }})
+	defer o.Close()
+	for name := range there {
+		o.AppendAt(&Called{Verb: "create", Status: 201, Webhooks: []Webhook{{Name: name, Outcome: WebhookIgnored}}}, time.Now())
+	}
+	for _, step := range []struct {
+		b    bool
+		want int
+	}{{true, 2}, {false, 1}, {true, 1}} {
+		there["b.example.com"] = step.b
+		if s, err := o.Snapshot(t.Context()); err != nil || len(s.Process.IgnoredWebhooks) != step.want {
+			t.Errorf("%t: got %+v, %v", step.b, s.Process.IgnoredWebhooks, err)
+		}
+	}
+}

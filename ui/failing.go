@@ -344,12 +344,15 @@ func FailingWriteLines(failing []trace.FailingWrite) (lines []string) {
 	return lines
 }
 
-// FailingFor describes the controllers whose last sync of an object failed, by its key.
-func FailingFor(s observe.Snapshot, namespace, name string) (lines []string) {
+// FailingFor describes the controllers whose last sync of an object failed, by its key, without the errors that a reason has.
+func FailingFor(s observe.Snapshot, namespace, name, reason string) (lines []string) {
 	key := observe.Object{Namespace: namespace, Name: name}.Key()
 	for _, c := range s.Controllers {
 		for _, f := range c.Failing {
 			if f.Key == key {
+				if strings.Contains(reason, words.OneLine(f.Error)) {
+					f.Error = ""
+				}
 				lines = append(lines, "the last sync of "+c.Name+" failed: "+describeFailingKey(c.ProcessState(), f, s.Time))
 			}
 		}

@@ -349,6 +349,36 @@ APIService v1.a.example.com  not ready    for 5.0 s: not available: ServiceNotFo
 	}
 }
 
+// Objects of one owner with the same reason have one row.
+func TestUnhealthySiblings(t *testing.T) {
+	pod := func(name, owner, reason string) control.UnhealthyObject {
+		o := control.UnhealthyObject{Object: observe.Object{Kind: "Pod", Namespace: "shop", Name: name}, State: "InProgress", Reason: reason}
+		if owner != "" {
+			o.Owner = observe.Object{Group: "batch", Kind: "Job", Namespace: "shop", Name: owner}
+		}
+		return o
+	}
+	var b bytes.Buffer
+	err := WriteUnhealthy(&b, []control.UnhealthyObject{
+		pod("a-1", "a", "no ConfigMap"), pod("b-1", "b", "no ConfigMap"), pod("a-2", "a", "no ConfigMap"), pod("a-3", "a", "no Secret"), pod("a-4", "a", "no ConfigMap"),
+		pod("c", "", "no ConfigMap"), pod("d", "", "no ConfigMap"),
+		pod("e-1", "e", "restarting pod=e-1_shop(89d93d2d-018f-42eb-94d6-b1f6ae61f36d)"), pod("e-2", "e", "restarting pod=e-2_shop(202820a4-295e-41ef-b0dc-c479d76f7d70)"),
+	}, time.Now(), maxStatusWidth)
+	const want = `
+OBJECT        STATE      WHY
+Pod shop/a-1  not ready  no ConfigMap (and 2 other Pods of Job a)
+Pod shop/b-1  not ready  no ConfigMap
+Pod shop/a-3  not ready  no Secret
+Pod shop/c    not ready  no ConfigMap
+Pod shop/d    not ready  no ConfigMap
+Pod shop/e-1  not ready  restarting pod=e-1_shop(89d93d2d-018f-42eb-94d6-b1f6ae61f36d) (and 1 other
+                         Pod of Job e)
+`
+	if diff := cmp.Diff(want, b.String()); err != nil || diff != "" {
+		t.Errorf("%v (-want +got):\n%s", err, diff)
+	}
+}
+
 func TestUndo(t *testing.T) {
 	for _, tt := range []struct {
 		state, reason, want string

@@ -12,20 +12,19 @@ import (
 
 // objectBrowser lists objects with their health for the live view.
 type objectBrowser struct {
-	waiter      *health.Waiter
-	cfg         *rest.Config
-	describeLog func(health.ContainerLog) string // as for describeNow
+	waiter *health.Waiter
+	cfg    *rest.Config
+	target *target // as for describeNow
 }
 
-func newObjectBrowser(cfg *rest.Config, describeLog func(health.ContainerLog) string) (objectBrowser, error) {
+func newObjectBrowser(cfg *rest.Config, t *target) (objectBrowser, error) {
 	w, err := health.New(cfg)
-	return objectBrowser{w, cfg, describeLog}, err
+	return objectBrowser{w, cfg, t}, err
 }
 
 // Describe implements ui.Describer.
 func (b objectBrowser) Describe(ctx context.Context, o observe.Object) ui.ObjectState {
-	state, _ := describeNow(ctx, b.waiter, b.cfg, o, b.describeLog)
-	return state
+	return describeNow(ctx, b.waiter, b.cfg, o, b.target)
 }
 
 // List implements live.Browser.

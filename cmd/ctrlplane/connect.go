@@ -11,7 +11,6 @@ import (
 	"github.com/ctrlplane/ctrlplane"
 	"github.com/ctrlplane/ctrlplane/control"
 	controlrest "github.com/ctrlplane/ctrlplane/control/rest"
-	"github.com/ctrlplane/ctrlplane/health"
 	"github.com/ctrlplane/ctrlplane/internal/useragent"
 	"github.com/ctrlplane/ctrlplane/observe"
 	"github.com/ctrlplane/ctrlplane/observe/inspect"
@@ -46,13 +45,13 @@ func (v viewSource) ClientInterventions() control.Interventions { return v.clien
 func (v viewSource) SpeedControl() control.SpeedControl { return v.speed }
 
 // newViewSource combines src, the interventions in controllers and clients and the speed
-// with the objects that cfg gives access to.
-func newViewSource(src observe.Source, describeLog func(health.ContainerLog) string, interventions, clients control.Interventions, speed control.SpeedControl, cfg *rest.Config) (viewSource, error) {
+// with the objects that cfg gives access to. The target is as for describeNow.
+func newViewSource(src observe.Source, t *target, interventions, clients control.Interventions, speed control.SpeedControl, cfg *rest.Config) (viewSource, error) {
 	objects, err := inspect.New(cfg)
 	if err != nil {
 		return viewSource{}, err
 	}
-	browser, err := newObjectBrowser(cfg, describeLog)
+	browser, err := newObjectBrowser(cfg, t)
 	if err != nil {
 		return viewSource{}, err
 	}
@@ -97,6 +96,6 @@ func (t *target) connectView(ctx context.Context) (viewSource, observe.Snapshot,
 	if err != nil {
 		return viewSource{}, observe.Snapshot{}, err
 	}
-	src, err := newViewSource(client, t.describeLog, client.Interventions(), client.ClientInterventions(), client.SpeedControl(), cfg)
+	src, err := newViewSource(client, t, client.Interventions(), client.ClientInterventions(), client.SpeedControl(), cfg)
 	return src, s, err
 }

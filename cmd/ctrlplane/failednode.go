@@ -5,7 +5,10 @@ import (
 	"slices"
 	"strings"
 
+	"k8s.io/client-go/rest"
+
 	"github.com/ctrlplane/ctrlplane/control"
+	controlrest "github.com/ctrlplane/ctrlplane/control/rest"
 	"github.com/ctrlplane/ctrlplane/ui"
 )
 
@@ -16,6 +19,16 @@ func listFailedNodes(ctx context.Context, nodes control.Nodes) []control.Node {
 		return nil
 	}
 	return slices.DeleteFunc(list, func(n control.Node) bool { return !n.Failed })
+}
+
+// describeFailedNode says that a node was failed by a user, and which command recovers it; "" if it was not, or if that
+// cannot be found out.
+func (t *target) describeFailedNode(ctx context.Context, cfg *rest.Config, node string) string {
+	client, err := controlrest.NewClient(cfg)
+	if err != nil {
+		return ""
+	}
+	return ui.DescribeFailedNode(listFailedNodes(ctx, client.Nodes()), node, t.commandLine)
 }
 
 // addFailedNodes adds to the reasons of Nodes that are not healthy that a user has failed them, as far as that can be found out.

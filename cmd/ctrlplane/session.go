@@ -131,7 +131,7 @@ func (v *session) watchUntilEnd(ctx context.Context) error {
 // runView returns when ctx ends or the user stops the control plane.
 func (v *session) runView(ctx context.Context) (err error) {
 	s := &v.up.server
-	src, err := newViewSource(s.Observer(), v.up.servedTarget().describeLog, s.Interventions(), s.ClientInterventions(), s.SpeedControl(), s.RESTConfig())
+	src, err := newViewSource(s.Observer(), v.up.servedTarget(), s.Interventions(), s.ClientInterventions(), s.SpeedControl(), s.RESTConfig())
 	if err != nil {
 		return err
 	}

@@ -8,7 +8,9 @@ import (
 	"io"
 	"os"
 	"slices"
+	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
@@ -50,12 +52,14 @@ process is idle, half a second otherwise and with --etcd-endpoints. With
 --leader-elect, a control plane that waits for the lease is on standby, not settled.
 
 What fails are keys, and controllers that have failed or were changed manually; the
-namespaces that are being deleted and the Deployments whose rollout has exceeded its
-deadline, each with the reason; Pods, Jobs and Nodes with a problem, of many those
-with different owners first, and how many more there are; work that repeats itself
-without an end, such as that of a controller whose update causes its next sync; writes
-that an operator tries again and again and that fail; and webhooks that could not be
-called and were ignored; and that the operator of "ctrlplane dev" has ended.
+namespaces that are being deleted, other deleted objects that wait for their
+finalizers, and the Deployments whose rollout has exceeded its deadline, each with the
+reason; Pods, Jobs and Nodes with a problem, of many those with different owners
+first, and how many more there are: those of one owner with the same reason have one
+row; work that repeats itself without an end, such as that of a controller whose
+update causes its next sync; writes that an operator tries again and again and that
+fail; webhooks that could not be called and were ignored; and that the operator of
+"ctrlplane dev" has ended.
 If namespaces, Deployments and the like cannot be read within 5 s, the rest is shown,
 stderr says so, and the exit code is 1.
 
@@ -121,7 +125,7 @@ func (c *statusCommand) write(out io.Writer, s status) error {
 	if len(s.HotLoops)+len(failing) > 0 {
 		objects.WriteString("\n")
 	}
-	if err := errors.Join(err, c.target.printHotLoops(&objects, s.HotLoops), printLines(&objects, failing)); err != nil {
+	if err := errors.Join(err, c.target.printHotLoops(&objects, s.HotLoops, width), printLines(&objects, failing)); err != nil {
 		return err
 	}
 	return ui.WriteStatus(out, s.Snapshot, objects.String(), c.output.format == outputWide, width)
@@ -164,11 +168,16 @@ func (t *target) nameFields(ctx context.Context, loops []assert.HotLoop) {
 	}
 }
 
-// printHotLoops prints work that repeats itself, and which page explains the first built-in controller among it.
-func (t *target) printHotLoops(out io.Writer, loops []assert.HotLoop) error {
+// printHotLoops prints work that repeats itself in width columns, or in a line each if that is 0, and which page explains the first
+// built-in controller among it.
+func (t *target) printHotLoops(out io.Writer, loops []assert.HotLoop, width int) error {
 	explanation := ""
 	for _, l := range loops {
-		if _, err := fmt.Fprintln(out, "hot loop:", l); err != nil {
+		lines := []string{"hot loop: " + l.String()}
+		if width > 0 {
+			lines = words.WrapLead(lines[0], "", "  ", width, utf8.RuneCountInString)
+		}
+		if _, err := fmt.Fprintln(out, strings.Join(lines, "\n")); err != nil {
 			return err
 		}
 		if page, ok := explain.FindPage(l.Controller); ok && explanation == "" {

@@ -97,18 +97,12 @@ func (s liveSource) describeNow(ctx context.Context, about observe.Object) ui.Ob
 	if err != nil {
 		return ui.ObjectState{}
 	}
-	state, node := describeNow(ctx, waiter, s.cfg, about, s.target.describeLog)
-	if node != "" {
-		ctx, cancel := context.WithTimeout(ctx, examineTimeout)
-		defer cancel()
-		state.FailedNode = ui.DescribeFailedNode(listFailedNodes(ctx, s.Nodes()), node, s.target.commandLine)
-	}
-	return state
+	return describeNow(ctx, waiter, s.cfg, about, s.target)
 }
 
-// describeNow returns the state of an object; of one that cannot be examined nothing is known. describeLog says which
-// command shows a log; nil if the answer does not name it. The node is as health.State.Node.
-func describeNow(ctx context.Context, waiter *health.Waiter, cfg *rest.Config, about observe.Object, describeLog func(health.ContainerLog) string) (state ui.ObjectState, node string) {
+// describeNow returns the state of an object; of one that cannot be examined nothing is known. The target is that of the
+// commands that the answer names; nil if it names none.
+func describeNow(ctx context.Context, waiter *health.Waiter, cfg *rest.Config, about observe.Object, t *target) ui.ObjectState {
 	ctx, cancel := context.WithTimeout(ctx, examineTimeout)
 	defer cancel()
 	kind := about.Resource
@@ -117,14 +111,20 @@ func describeNow(ctx context.Context, waiter *health.Waiter, cfg *rest.Config, a
 	}
 	now, err := waiter.Examine(ctx, kind, about.Namespace, about.Name)
 	if err != nil || now.Status == health.NotFound { // the records, which say what they can, come from the same server
-		return ui.ObjectState{}, ""
+		return ui.ObjectState{}
 	}
-	state = ui.ObjectState{Problem: now.Problem(), Unreported: now.Unreported, Suspended: now.Suspended, Created: now.Created, Deletion: now.Deletion, Exists: true, Deleting: now.Status == health.Terminating}
+	state := ui.ObjectState{Problem: now.Problem(), Unreported: now.Unreported, Suspended: now.Suspended, Created: now.Created, Deletion: now.Deletion, Exists: true, Deleting: now.Status == health.Terminating}
 	state.Simulation = explainSimulation(ctx, cfg, about)
-	if now.Log != nil && describeLog != nil {
-		state.Log = describeLog(*now.Log)
+	if t == nil {
+		return state
 	}
-	return state, now.Node
+	if now.Log != nil {
+		state.Log = t.describeLog(*now.Log)
+	}
+	if now.Node != "" {
+		state.FailedNode = t.describeFailedNode(ctx, cfg, now.Node)
+	}
+	return state
 }
 
 // describeLog says which command shows the log of a container.

@@ -261,7 +261,7 @@ func (w *waitCommand) printControllers(ctx context.Context, out io.Writer, objec
 			fmt.Fprintf(out, "%s: %s\n", words.OneLine(o.Ref.String()), why)
 		}
 		for _, ref := range failingRefs(o) {
-			for _, line := range ui.FailingFor(now, ref.Namespace, ref.Name) {
+			for _, line := range ui.FailingFor(now, ref.Namespace, ref.Name, o.Reason) {
 				fmt.Fprintln(out, words.OneLine(o.Ref.String()+": "+line))
 			}
 		}

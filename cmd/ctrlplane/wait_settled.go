@@ -93,7 +93,7 @@ func (w *waitCommand) waitSettled(ctx context.Context, out io.Writer) error {
 		loops, loopErr := assert.FindLoops(after, src, time.Now())
 		if loopErr == nil {
 			w.target.nameFields(after, loops)
-			loopErr = w.target.printHotLoops(out, loops)
+			loopErr = w.target.printHotLoops(out, loops, 0)
 		}
 		if loopErr == nil {
 			loopErr = printFailingWrites(after, src, out)

@@ -54,6 +54,7 @@ func (d *deliveryRecorder) OnAdd(obj any, isInInitialList bool) {
 		change = observe.Listed
 	}
 	e := d.describe(obj, change)
+	e.NoExecute = noExecuteOf(obj)
 	at := d.recorder.Deliver(&e, func() { d.next.OnAdd(obj, isInInitialList) })
 	d.handler.MarkDelivered(e.ResourceVersion, at)
 }
@@ -66,7 +67,7 @@ func (d *deliveryRecorder) OnUpdate(before, obj any) {
 		}
 		e.Deleting = e.Deleting && old.GetDeletionTimestamp() == nil
 	}
-	e.Unchanged, e.TakenBy = isUnchanged(before, obj), takerOf(before, obj)
+	e.Unchanged, e.TakenBy, e.NoExecute = isUnchanged(before, obj), takerOf(before, obj), changedNoExecute(before, obj)
 	at := d.recorder.Deliver(&e, func() { d.next.OnUpdate(before, obj) })
 	d.handler.MarkDelivered(e.ResourceVersion, at)
 }

@@ -47,8 +47,8 @@ func TestDeliveriesAreRecorded(t *testing.T) {
 	a := observe.Object{Resource: "pods", Kind: "Pod", Namespace: "ns", Name: "a", UID: "u"}
 	b := observe.Object{Resource: "pods", Kind: "Pod", Namespace: "ns", Name: "b"}
 	want := []observe.Delivered{
-		{Change: observe.Listed, Object: a, ResourceVersion: "1"},
-		{Change: observe.Added, Object: a, ResourceVersion: "1"},
+		{Change: observe.Listed, Object: a, ResourceVersion: "1", NoExecute: &observe.NoExecute{}},
+		{Change: observe.Added, Object: a, ResourceVersion: "1", NoExecute: &observe.NoExecute{}},
 		{Change: observe.Updated, Object: a, ResourceVersion: "2"},
 		{Change: observe.Resynced, Object: a, ResourceVersion: "2"},
 		{Change: observe.Deleted, Object: a, ResourceVersion: "3"},

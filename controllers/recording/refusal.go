@@ -9,6 +9,7 @@ import (
 	"strings"
 	"unique"
 
+	policyv1 "k8s.io/api/policy/v1"
 	"k8s.io/apimachinery/pkg/util/net"
 
 	"github.com/ctrlplane/ctrlplane/internal/words"
@@ -25,7 +26,7 @@ const MaxRefusal = 1 << 10
 func (s ResponseSummary) Refusal(c *observe.Called) string {
 	var line string
 	if s.Kind == "Status" && !isSecretWrite(c) {
-		line = joinLines(beforeObject(withoutObjects(strings.TrimSpace(s.Message))))
+		line = joinLines(beforeObject(withoutObjects(strings.TrimSpace(s.Message)))) + s.budgetCause()
 	}
 	if line == "" {
 		line = fmt.Sprintf("%d %s", c.Status, cmp.Or(s.Reason, http.StatusText(c.Status)))
@@ -36,6 +37,16 @@ func (s ResponseSummary) Refusal(c *observe.Called) string {
 		}
 	}
 	return strings.Clone(strings.ToValidUTF8(line[:min(len(line), MaxRefusal)], ""))
+}
+
+// budgetCause names the PodDisruptionBudget that does not allow an eviction, which the message does not, with a space before it.
+func (s ResponseSummary) budgetCause() string {
+	for _, c := range s.Details.Causes {
+		if c.Type == string(policyv1.DisruptionBudgetCause) && c.Message != "" {
+			return " " + words.OneLine(c.Message)
+		}
+	}
+	return ""
 }
 
 func isSecretWrite(c *observe.Called) bool {

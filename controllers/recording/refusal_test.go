@@ -10,14 +10,17 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/runtime/serializer/protobuf"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/apiserver/pkg/storage"
 	storeerrors "k8s.io/apiserver/pkg/storage/errors"
+	"k8s.io/client-go/kubernetes/scheme"
 
 	"github.com/ctrlplane/ctrlplane/observe"
 )
@@ -91,6 +94,25 @@ func TestRefusalOfASecretIsItsReason(t *testing.T) {
 	status.Message = strings.Repeat("long ", 1000)
 	if c := refusedCall(t, "", "pods", status); len(c.Error) > 1<<10 || !strings.HasPrefix(c.Error, "long long") {
 		t.Errorf("got %d bytes: %q", len(c.Error), c.Error)
+	}
+}
+
+// The message of a refused eviction does not name the PodDisruptionBudget, one of its causes does, in both formats.
+func TestRefusedEvictionNamesItsBudget(t *testing.T) {
+	err := apierrors.NewTooManyRequests("Cannot evict pod as it would violate the pod's disruption budget.", 0)
+	err.ErrStatus.Details.Causes = []metav1.StatusCause{{Type: "Other", Message: "other"}, {Type: policyv1.DisruptionBudgetCause, Message: "The disruption budget web needs 2 healthy pods and has 2 currently"}}
+	const want = "Cannot evict pod as it would violate the pod's disruption budget. The disruption budget web needs 2 healthy pods and has 2 currently"
+	if c := refusedCall(t, "", "pods", err.Status()); c.Error != want {
+		t.Errorf("got %q", c.Error)
+	}
+	encoded, encodeErr := runtime.Encode(scheme.Codecs.EncoderForVersion(protobuf.NewSerializer(scheme.Scheme, scheme.Scheme), schema.GroupVersion{Version: "v1"}), &err.ErrStatus)
+	if encodeErr != nil {
+		t.Fatal(encodeErr)
+	}
+	c := &observe.Called{Verb: "create", Status: http.StatusTooManyRequests}
+	ParseResponse(runtime.ContentTypeProtobuf, encoded).AddTo(c)
+	if c.Error != want {
+		t.Errorf("in protobuf: got %q", c.Error)
 	}
 }
 

@@ -44,8 +44,9 @@ type ResponseSummary struct {
 	Message string `json:"message"`
 	Reason  string `json:"reason"`
 	Details struct {
-		Name string `json:"name"`
-		UID  string `json:"uid"`
+		Name   string        `json:"name"`
+		UID    string        `json:"uid"`
+		Causes []statusCause `json:"causes"`
 	} `json:"details"`
 	// InitialEventsEnd is set for the bookmark after the initial events of a watch.
 	InitialEventsEnd bool `json:"-"`
@@ -75,6 +76,12 @@ var modified = []string{
 func (s ResponseSummary) isConflict() bool {
 	return s.Reason == string(metav1.StatusReasonConflict) && (observe.SaysDeleted(s.Message) ||
 		slices.ContainsFunc(modified, func(part string) bool { return strings.Contains(s.Message, part) }))
+}
+
+// statusCause is one of the reasons of a Status.
+type statusCause struct {
+	Type    string `json:"reason"`
+	Message string `json:"message"`
 }
 
 // OwnerReference is an owner of an object.
@@ -280,7 +287,7 @@ func (s *ResponseSummary) parseObject(object []byte, parseMetadata func([]byte))
 	})
 }
 
-// parseStatus reads a Status: 3 message, 4 reason, 5 details (of which 1 is the name, 6 the UID).
+// parseStatus reads a Status: 3 message, 4 reason, 5 details (of which 1 is the name, 4 a cause, 6 the UID).
 func (s *ResponseSummary) parseStatus(data []byte) {
 	eachField(data, func(n protowire.Number, v []byte) {
 		switch n {
@@ -293,12 +300,27 @@ func (s *ResponseSummary) parseStatus(data []byte) {
 				switch n {
 				case 1:
 					s.Details.Name = string(v)
+				case 4:
+					s.Details.Causes = append(s.Details.Causes, parseCause(v))
 				case 6:
 					s.Details.UID = string(v)
 				}
 			})
 		}
 	})
+}
+
+// parseCause reads a StatusCause: 1 type, 2 message.
+func parseCause(data []byte) (c statusCause) {
+	eachField(data, func(n protowire.Number, v []byte) {
+		switch n {
+		case 1:
+			c.Type = string(v)
+		case 2:
+			c.Message = string(v)
+		}
+	})
+	return c
 }
 
 // parseIdentity reads an ObjectMeta: 1 name, 5 uid, 6 resourceVersion. They are parts of one string,

@@ -18,6 +18,8 @@ func (c *Chain) writeText(w io.Writer, s Style) error {
 		c.writeUserChanges(p)
 	}
 	p.writeSentence(c.summarize(p.phrases))
+	c.writeTaints(p)
+	c.writeRefusedEvictions(p)
 	if e := c.quoted; e != nil {
 		p.writeSentence(p.sentence(p.actor(c.Links[0]) + " had written an Event about it: " + words.OneLine(e.Reason+": "+p.shorten(strings.TrimSuffix(e.Note, ".")))))
 	}

@@ -1,5 +1,65 @@
 package trace
 
+import (
+	"slices"
+	"strconv"
+	"time"
+)
+
+// maxConditionsDelay is how long after a write of a CustomResourceDefinition the API server sets its conditions: upstream
+// waits 5 s before it establishes one if it has several replicas.
+const maxConditionsDelay = 10 * time.Second
+
+// linkDefinitions links the updates of CustomResourceDefinitions that the API server makes itself, without a recorded call, to
+// the version before: its controllers act for each version that they receive.
+func (g *graph) linkDefinitions(outside []*Node) {
+	writes := map[place][]*Node{}
+	for _, n := range slices.Concat(g.calls, outside) {
+		if isDefinition(n) && n.isWrite() {
+			writes[placeOf(n.Object)] = append(writes[placeOf(n.Object)], n)
+		}
+	}
+	for _, n := range outside {
+		if !isDefinition(n) || !n.unrecorded || n.Verb != "update" || n.parent != nil {
+			continue
+		}
+		version := n.definitionVersion()
+		var before *Node
+		for _, w := range writes[placeOf(n.Object)] {
+			if v := w.definitionVersion(); v != 0 && v < version && (before == nil || v > before.definitionVersion()) {
+				before = w
+			}
+		}
+		if before != nil && !before.Gone && n.Time.Sub(before.End()) <= maxConditionsDelay {
+			n.setCause(before, Likely, ByStatus)
+		}
+	}
+}
+
+func isDefinition(n *Node) bool {
+	return n.Object.Resource == "customresourcedefinitions" && n.Object.Group == "apiextensions.k8s.io"
+}
+
+// definitionVersion returns the number of the version that a write has stored; 0 if it has stored none, or that is not known.
+func (n *Node) definitionVersion() uint64 {
+	if n.Kind != Outside {
+		return n.storedVersion(*n.Object)
+	}
+	version, err := strconv.ParseUint(n.ResourceVersion, 10, 64)
+	if err != nil {
+		return 0
+	}
+	return version
+}
+
+// conditionsNote says what the API server does in a write that is linked by linkDefinitions.
+func (n *Node) conditionsNote() string {
+	if n.Cause == nil || n.Cause.Rule != ByStatus {
+		return ""
+	}
+	return ", whose controllers set NamesAccepted and Established"
+}
+
 // linkInstances links the deletions of custom resources that the API server makes itself, without a call, to the deletion of
 // their CustomResourceDefinition, which has a finalizer until they are gone.
 func (g *graph) linkInstances(outside []*Node) {

@@ -45,3 +45,31 @@ func TestInstancesOfADeletedDefinition(t *testing.T) {
 		checkSays(t, chain, []string{tc.want}, "not in the records")
 	}
 }
+
+// The API server accepts the names of a CustomResourceDefinition, and then establishes it, without recorded calls.
+func TestConditionsOfADefinition(t *testing.T) {
+	crd := observe.Object{Group: "apiextensions.k8s.io", Resource: "customresourcedefinitions", Kind: "CustomResourceDefinition", Name: "sites.x.io"}
+	quota := observe.Object{Resource: "resourcequotas", Kind: "ResourceQuota", Namespace: "default", Name: "few"}
+	for name, tc := range map[string]struct {
+		of    observe.Object
+		after time.Duration // of the first update
+		want  string
+	}{
+		"established": {crd, 20 * time.Millisecond, "The API server updated CustomResourceDefinition sites.x.io. It likely began when kubectl (admin) created CustomResourceDefinition sites.x.io."},
+		"much later":  {crd, time.Minute, "It likely began when the API server or an unrecorded client updated CustomResourceDefinition sites.x.io."},
+		"another":     {quota, 20 * time.Millisecond, "The API server or an unrecorded client updated ResourceQuota few."},
+	} {
+		var records []observe.Record
+		add := func(after time.Duration, e observe.Event) { records = appendLater(records, after, e) }
+		add(0, &observe.Called{Controller: "kubectl (admin)", Client: &observe.Caller{}, Verb: "create", Object: tc.of, Status: 201, ResourceVersion: "5",
+			Wrote: []observe.Written{{Resource: tc.of.GroupResource(), Namespace: tc.of.Namespace, Name: tc.of.Name, ResourceVersion: "5"}}})
+		add(time.Millisecond, &observe.Delivered{Controller: "garbage-collector-controller", Change: observe.Added, Object: tc.of, ResourceVersion: "5"})
+		add(tc.after, &observe.Delivered{Controller: "garbage-collector-controller", Change: observe.Updated, Object: tc.of, ResourceVersion: "6"})
+		add(time.Millisecond, &observe.Delivered{Controller: "garbage-collector-controller", Change: observe.Updated, Object: tc.of, ResourceVersion: "8"})
+		chain, err := Why(records, tc.of, Options{What: Changed})
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		checkSays(t, chain, []string{tc.want}, "not in the records")
+	}
+}

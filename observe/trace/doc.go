@@ -54,6 +54,8 @@
 //   - ByWatch: a client outside of the process, or another one of its program over the same connection, had received the
 //     event on one of its watches when it sent the call, and the objects of the two are related: the same, owner
 //     and owned, of one owner, or one names the other. Likely.
+//   - ByStatus: the API server has updated a CustomResourceDefinition after another write of it, without a recorded call: its
+//     own controllers accept the names and establish the kind, each as soon as it receives the version before. Likely.
 //
 // A version without a recorded call is attributed to an outside write: by a user, by
 // another process, or by the API server itself. What a controller does by a timer of
@@ -65,9 +67,10 @@
 //     (what a recording has instead of objects);
 //   - the graph: node.go, and graph.go, whose newGraph makes nodes of records and calls the rest:
 //     linkversions.go and writeindex.go link events to calls, linkadds.go, queueadds.go, opensync.go,
-//     merged.go and replacements.go syncs to events, loosecalls.go and nodetimers.go calls outside of syncs;
+//     merged.go and replacements.go syncs to events, loosecalls.go, nodetimers.go and evictions.go calls outside of
+//     syncs, crdinstances.go what the API server does for CustomResourceDefinitions;
 //   - what is noted at a node: noeffect.go, nostatus.go, conflict.go, absentowner.go;
-//   - trace.go has Build, and prune.go what it leaves out; why.go has Why, with deletion.go, since.go,
+//   - trace.go has Build, and prune.go what it leaves out; why.go has Why, with deletion.go, refusedevictions.go, since.go,
 //     userchanges.go and unknown.go; loop.go finds hot loops, lastchange.go and createdfor.go what others ask for;
 //   - what holds at present, beside a chain: failing.go, failingwrites.go, failedeffects.go, working.go,
 //     waiting.go, unanswered.go, ended.go;

@@ -67,6 +67,7 @@ func newGraph(records []observe.Record, about observe.Object, o Options) *graph 
 	g.linkLooseCalls()
 	g.linkNodeTimers()
 	g.linkInstances(writes)
+	g.linkDefinitions(writes)
 	g.noteAbsentOwners(o.Missed)
 	g.nodes = slices.Concat(writes, g.calls, g.events, g.syncs)
 	slices.SortStableFunc(g.nodes, compareTime)
@@ -131,7 +132,7 @@ func (g *graph) addEvent(r *observe.Record, d *observe.Delivered) {
 	n := Node{
 		ID: fmt.Sprintf("r%d", r.Seq), Kind: Event, Time: r.Time.Add(-d.Took), Took: d.Took, seq: r.Seq,
 		Controller: d.Controller, Change: d.Change, Object: canonicalObject(d.Object), ResourceVersion: d.ResourceVersion,
-		queues: d.Queues, adds: d.Adds, later: d.Later, delays: d.Delays, uid: d.Object.UID, deleting: d.Deleting,
+		queues: d.Queues, adds: d.Adds, later: d.Later, delays: d.Delays, uid: d.Object.UID, deleting: d.Deleting, noExecute: d.NoExecute,
 	}
 	g.events, g.bySeq[r.Seq] = append(g.events, &n), &n
 	for i, name := range d.AlsoTo {

@@ -46,6 +46,7 @@ const (
 	ByMerge    Rule = "merge"
 	ByReplaced Rule = "replaced"
 	ByWatch    Rule = "watch"
+	ByStatus   Rule = "status"
 )
 
 // Cause links a node to the node that caused it.
@@ -82,6 +83,8 @@ type Node struct {
 	Marked bool `json:"marked,omitempty"`
 	// BoundTo is the Node to which the call binds a Pod, or with which a client creates one.
 	BoundTo string `json:"boundTo,omitempty"`
+	// Taints are those for which taint-eviction-controller evicts the Pod of the call, if they are known.
+	Taints []string `json:"taints,omitempty"`
 	// Webhooks are the admission webhooks that have changed the object of the call, or were ignored, as of Called.
 	Webhooks []observe.Webhook `json:"webhooks,omitempty"`
 	// Warnings are what the answer to a client's write warns of.
@@ -131,12 +134,13 @@ type Node struct {
 	alsoTo    []*Node           // the same event, as other controllers with the same record have received it
 	deleting  bool              // an event with which the object is marked as deleted
 
-	adds   []uint64             // for an event: the numbers of these adds in their queues
-	later  []observe.DelayedKey // for an event: the keys that its handler added with a delay
-	delays bool                 // as of Delivered
-	record *observe.Synced      // for a sync: its record
-	known  bool                 // for a list: the write that made the version is recorded
-	lister string               // for a list: who has listed the object; "" if several have
+	adds      []uint64             // for an event: the numbers of these adds in their queues
+	later     []observe.DelayedKey // for an event: the keys that its handler added with a delay
+	delays    bool                 // as of Delivered
+	noExecute *observe.NoExecute   // for an event: as of Delivered
+	record    *observe.Synced      // for a sync: its record
+	known     bool                 // for a list: the write that made the version is recorded
+	lister    string               // for a list: who has listed the object; "" if several have
 	// conflict is set for a sync whose error is that of a conflict of one of its calls.
 	conflict bool
 	// unrecorded is set for an outside write although the writes of clients are recorded: the API server itself
@@ -156,6 +160,7 @@ type Node struct {
 	modifiedBy  *Node             // for a conflict: the write that had changed the object, if it is known
 	markedBy    *Node             // for the removal of an object: the delete that had marked it before
 
+	eviction    *eviction    // for a write of taint-eviction-controller: the taints that it follows from, if they are known
 	absentOwner *absentOwner // for a delete of the garbage collector: the owner that did not exist, if it is known
 }
 

@@ -21,8 +21,9 @@ const maxNodePass = 10 * time.Second
 //
 //   - node-lifecycle-controller marks a node that is silent, after a user has asked ctrlplane for it;
 //   - it taints the node that it has marked, and marks its Pods, and takes the taint away when the kubelet has reported;
-//   - taint-eviction-controller evicts the Pods of a node of which a taint that evicts was added or removed, or a Pod that
-//     was created for, or bound to, a node with one;
+//   - taint-eviction-controller evicts a Pod for taints of its node that it does not tolerate, or not any more; if the
+//     records do not have these, after the last taint that evicts was added or removed, or the Pod was created for, or bound
+//     to, a node with one;
 //   - pod-garbage-collector-controller deletes the Pods of a node that was deleted 40 s before: it receives no events of nodes.
 func (g *graph) linkNodeTimers() {
 	bindings := map[place][]*Node{}
@@ -42,6 +43,7 @@ func (g *graph) linkNodeTimers() {
 			placed[placeOf(e.Object)] = append(placed[placeOf(e.Object)], e)
 		}
 	}
+	evictions := g.eventsOfEvictions()
 	only := g.onlyNode()
 	for _, c := range g.calls {
 		if c.parent == nil && c.Controller == podGC && c.Object.Resource == "pods" {
@@ -58,6 +60,13 @@ func (g *graph) linkNodeTimers() {
 		}
 		if node == "" {
 			node = only // that of a Pod which was bound before the first record
+		}
+		if c.Controller == taintEviction {
+			if c.eviction = evictionBefore(c, node, evictions(c, node)); c.eviction != nil {
+				c.Taints = c.eviction.taints
+				c.setCause(c.eviction.since, Likely, ByDelay)
+				continue
+			}
 		}
 		last := c.lastTiming(events[c.Controller], node)
 		if c.Controller == taintEviction && node != "" {

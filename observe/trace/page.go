@@ -177,6 +177,7 @@ var ruleWords = map[Rule]string{
 	ByDeletion: "the deletion of the object", ByWrite: "the time of the write", ByAdd: "the number of the add to the queue", ByRetry: "the retry of the key",
 	BySync: "the sync that added the key", ByDelay: "the delay of the key", ByMerge: "an add that was merged with another one",
 	ByReplaced: "the deletion of an object that was replaced", ByWatch: "the client's watch",
+	ByStatus: "the API server's controllers that set conditions",
 }
 
 // Text describes a step for readers of the page without a script.

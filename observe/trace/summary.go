@@ -235,6 +235,9 @@ func (n *Node) likelyFrom(cause *Node) string {
 
 // because gives an event as the reason of a write; tried is "tried " in a sentence of its own, and empty after what was done.
 func (p phrases) because(n, e *Node, tried string) string {
+	if n.eviction != nil {
+		return n.likelyFrom(e) + tried + p.describeEviction(n.eviction)
+	}
 	return n.likelyFrom(e) + tried + "because " + p.describeNews(e)
 }
 

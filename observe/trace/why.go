@@ -53,6 +53,7 @@ type Chain struct {
 	whyDeleted    string                   // as Options.WhyDeleted
 	whyChanged    string                   // as Options.WhyChanged
 	quoted        *observe.KubernetesEvent // which the client that deletes the object wrote about it just before
+	refused       []*Node                  // evictions of the Pod that a PodDisruptionBudget did not allow before it was evicted
 	held          bool                     // the object is marked as deleted, and nothing has removed it
 	userChanges   []*Node                  // as addUserChanges has found
 	laterChange   *Node                    // the last one of more than the status after them, by another one
@@ -97,6 +98,7 @@ func (g *graph) why(mine []*Node, records []observe.Record, about observe.Object
 	}
 	c := newChain(about, what, n, o)
 	c.quoteReason(records)
+	c.addRefusedEvictions(mine)
 	c.addSince(last)
 	c.addUserChanges(userChanges(mine, about))
 	if n := lastChange(mine, about); n != nil && (what == Created || what == Changed) {

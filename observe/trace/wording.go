@@ -99,7 +99,7 @@ func (p phrases) describeWrite(n *Node) string {
 	case n.Verb == "list":
 		return s + p.whenListed(n)
 	case n.Kind == Outside:
-		return s + ", by " + n.outsideActor()
+		return s + ", by " + n.outsideActor() + n.conditionsNote()
 	case n.replaced:
 		return s + ": the restored snapshot has another object of this name"
 	case n.Verb == observe.VerbRestore && n.Gone:

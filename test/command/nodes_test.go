@@ -1,6 +1,8 @@
 package command_test
 
 import (
+	"bufio"
+	"net/http"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -117,7 +119,13 @@ node-3 True 0/5 4 8Gi zone-a`)
 func TestWhyNamesAFailedNode(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "data")
-	p := program.Up(t, dir, "--nodes", "1", "--kube-controller-manager-arg", "node-monitor-grace-period=4s")
+	up := program.Command(t, "up", "--ui", "plain", "--web", "--data-dir", dir, "--nodes", "1", "--kube-controller-manager-arg", "node-monitor-grace-period=4s")
+	out, err := up.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := program.Start(t, up, dir)
+	opened := openPage(t, bufio.NewScanner(out))
 	web, client, name := program.CreateWeb(t, dir, 1), p.Client(t), ""
 	p.Await(t, "running a Pod", func() bool {
 		pods, err := client.CoreV1().Pods("default").List(t.Context(), metav1.ListOptions{})
@@ -136,10 +144,16 @@ func TestWhyNamesAFailedNode(t *testing.T) {
 	}
 	p.Await(t, "without news of the node", nodeIs(corev1.ConditionUnknown))
 	awaitPod(t, p, name, "not ready", func(pod *corev1.Pod) bool { return hasCondition(pod, corev1.PodReady, corev1.ConditionFalse) })
-	for _, object := range []string{"node/node-1", "pod/" + name, "deployment/" + web} {
+	for object, query := range map[string]string{
+		"node/node-1": "resource=nodes&name=node-1", "pod/" + name: "resource=pods&namespace=default&name=" + name,
+		"deployment/" + web: "group=apps&resource=deployments&namespace=default&name=" + web,
+	} {
 		p.AwaitFailure(t, time.Second, []string{"wait", object}, `: node-1 was failed by "nodes fail": to undo it: `)
 		if why := program.MustRun(t, dir, "why", object); !strings.Contains(why, `node-1 was failed by "nodes fail"`) {
 			t.Errorf("why %s:\n%s", object, why)
+		}
+		if why := opened.do(http.StatusOK, http.MethodGet, "api/why?"+query, ""); !strings.Contains(why, `node-1 was failed by \"nodes fail\": to undo it: `) {
+			t.Errorf("why %s on the page:\n%s", object, why)
 		}
 	}
 	p.Await(t, "the problem", func() bool {

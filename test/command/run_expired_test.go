@@ -38,7 +38,7 @@ func TestExpiredJobs(t *testing.T) {
 	}
 	const since = "; ttl-after-finished-controller has deleted it since"
 	requireText(t, stderr, "not healthy: Job default/fails: Failed: ", "not healthy: Job default/other: Failed: ", since, "BackoffLimitExceeded", "--healthy: 2 of 3 objects are not healthy",
-		"Job default/works  Current", "1 of 1 object not healthy: Job default/fails")
+		"Job default/works  Current", "1 of 1 object not healthy: Job default/fails", "its Pods are deleted, with their logs, by ttl-after-finished-controller")
 	files := readReport(t, filepath.Join(cmd.Dir, "out"))
 	requireText(t, files["junit.xml"], `<testcase name="Job default/works"`, `<testcase name="Job default/fails"`, `<testcase name="Job default/other"`, since)
 	requireText(t, files["report.html"], since)

@@ -33,6 +33,10 @@ apiVersion: v1
 kind: ConfigMap
 metadata: {name: kept, namespace: gone, finalizers: [example.com/wait]}
 ---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: kept, finalizers: [example.com/wait]}
+---
 apiVersion: apps/v1
 kind: Deployment
 metadata: {name: late, namespace: default}
@@ -96,6 +100,9 @@ func TestStatusNamesWhatIsStuck(t *testing.T) {
 	if err := p.Client(t).CoreV1().Namespaces().Delete(t.Context(), "gone", metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
+	if err := p.Client(t).CoreV1().ConfigMaps("default").Delete(t.Context(), "kept", metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
 	token, err := p.Client(t).CoreV1().ServiceAccounts("default").CreateToken(t.Context(), "default", &authenticationv1.TokenRequest{}, metav1.CreateOptions{})
 	if err != nil {
 		t.Fatal(err)
@@ -126,6 +133,7 @@ func TestStatusNamesWhatIsStuck(t *testing.T) {
 	p.Await(t, "what is stuck", func() bool {
 		status := strings.Join(strings.Fields(k.status()), " ")
 		return strings.Contains(status, "Namespace gone terminating for ") && strings.Contains(status, "finalizers remaining: example.com/wait") &&
+			strings.Contains(status, "ConfigMap default/kept terminating for ") &&
 			strings.Contains(status, "Deployment default/late failed Pod late-") &&
 			strings.Contains(status, "2 Pods cannot start, 1 Pod is unschedulable, 1 Pod waits for a restart, 1 Job failed") &&
 			strings.Contains(status, "Pod default/nomap not ready container c is waiting: CreateContainerConfigError: ") &&

@@ -107,6 +107,10 @@ func TestWebhooksOfAdmittedWrites(t *testing.T) {
 	if status := program.MustRun(t, p.Dir, "status"); !strings.Contains(status, "webhook absent.example.com could not be called and was ignored for ") {
 		t.Errorf("the status does not name the webhook:\n%s", status)
 	}
+	program.MustRun(t, p.Dir, "kubectl", "delete", "validatingwebhookconfiguration", "absent")
+	p.Await(t, "a status without the webhook that was deleted", func() bool {
+		return !strings.Contains(program.MustRun(t, p.Dir, "status"), "webhook absent.example.com")
+	})
 
 	createWebhook(t, client, "refuse", admissionregistrationv1.Fail, down, 2, "", "pods/status")
 	program.MustRun(t, p.Dir, "kubectl", "delete", "pod", pod, "--wait=false")

@@ -80,7 +80,10 @@ func (s stream) addPage(p observe.Page, keep func(observe.Event) bool) stream {
 		s.last++
 		fresh = append(fresh, feedEntry{id: s.last, missed: missed, older: !s.loaded})
 	}
-	for _, r := range p.Records {
+	// The event that a client has received is recorded after its first write for it.
+	inOrder := slices.Clone(p.Records)
+	slices.SortStableFunc(inOrder, func(a, b observe.Record) int { return a.Time.Compare(b.Time) })
+	for _, r := range inOrder {
 		if !keep(r.Event) {
 			continue
 		}

@@ -3,6 +3,7 @@ package live
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/ctrlplane/ctrlplane/observe"
 )
@@ -40,6 +41,22 @@ func TestActivityLeavesOutUnservedKinds(t *testing.T) {
 	for status, want := range map[int]bool{404: false, 500: true} {
 		if got := (model{}).recordFilter(queuesScreen)(&observe.Called{Controller: "shared-informers", Verb: "list", Status: status}); got != want {
 			t.Errorf("%d: shown is %v", status, got)
+		}
+	}
+}
+
+// An event of a client is recorded with its first write, and stands before that and others of that time.
+func TestActivityIsInOrderOfTime(t *testing.T) {
+	at := func(ms int, e observe.Event) observe.Record {
+		return observe.Record{Time: time.UnixMilli(int64(ms)), Event: e}
+	}
+	first, second, event := &observe.Called{Verb: "patch"}, &observe.Called{Verb: "update"}, &observe.Delivered{}
+	var s stream
+	s.query.Limit = 10
+	s = s.addPage(observe.Page{Records: []observe.Record{at(10, first), at(30, second), at(20, event)}}, func(observe.Event) bool { return true })
+	for i, want := range []observe.Event{first, event, second} {
+		if s.entries[i].record.Event != want || i > 0 && s.entries[i].id <= s.entries[i-1].id {
+			t.Errorf("entry %d: %+v", i, s.entries[i])
 		}
 	}
 }
