@@ -64,10 +64,10 @@ type Fault struct {
 }
 
 // FaultCodes are the errors that can be injected, as upstream makes them: forbidden, not found, a
-// conflict, which applies to writes only, an object that is not valid, which applies to creates,
-// updates and patches, too many requests, after which clients wait for a second, an internal error,
+// conflict, which applies to writes only, an expired version, which applies to lists and watches, an object that is not valid,
+// which applies to creates, updates and patches, too many requests, after which clients wait for a second, an internal error,
 // an unavailable server, and a server-side timeout.
-var FaultCodes = []string{"403", "404", "409", "422", "429", "500", "503", "timeout"}
+var FaultCodes = []string{"403", "404", "409", "410", "422", "429", "500", "503", "timeout"}
 
 // HeldWrite is a write that waits until its controller is resumed or stepped.
 type HeldWrite struct {

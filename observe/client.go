@@ -66,14 +66,29 @@ type Client struct {
 // IsWatching reports whether the process of the client has an open watch, also as one of SharesConnection.
 func (c *Client) IsWatching() bool { return len(c.Watches) > 0 || !c.WatchBegan.IsZero() }
 
+// LastActive is when the client made its last request or, if that is later, when its last watch ended; zero if it is not known.
+func (c *Client) LastActive() time.Time {
+	if c.WatchEnded.After(c.LastTime) {
+		return c.WatchEnded
+	}
+	return c.LastTime
+}
+
 // minSilence is how long ago the last request of a client, and the end of its last watch, have to be until its process may
 // not run: one that runs asks again within that time.
 const minSilence = time.Minute
 
+// minUnwatched is the same of a client that has watched: one that runs opens a watch that has ended again at once.
+const minUnwatched = 10 * time.Second
+
 // IsSilent reports whether the client is not connected, neither watches nor polls, and has sent nothing for long.
 func (c *Client) IsSilent(now time.Time) bool {
 	isActive := c.Connected || c.IsWatching() || len(c.Polls) > 0
-	return !isActive && !c.LastTime.IsZero() && min(now.Sub(c.LastTime), now.Sub(c.WatchEnded)) >= minSilence
+	silence := minSilence
+	if !c.WatchEnded.IsZero() {
+		silence = minUnwatched
+	}
+	return !isActive && !c.LastTime.IsZero() && now.Sub(c.LastActive()) >= silence
 }
 
 // UnansweredWrite is a write that a client waits for.

@@ -57,12 +57,13 @@ type Options struct {
 type Observer struct {
 	// options is nil after Close: goroutines that outlive the control plane are
 	// labelled with this observer and must not keep its callbacks alive.
-	options     atomic.Pointer[Options]
-	lastProcess atomic.Pointer[Process] // as of Close
-	queues      *Queues
-	journal     *journal
-	history     *history
-	sampler     *sampler
+	options       atomic.Pointer[Options]
+	lastProcess   atomic.Pointer[Process] // as of Close
+	endedOperator atomic.Pointer[EndedOperator]
+	queues        *Queues
+	journal       *journal
+	history       *history
+	sampler       *sampler
 
 	idle      idleDeliveries
 	versions  versions
@@ -235,6 +236,7 @@ func (o *Observer) SnapshotWithKeys(_ context.Context, keys ...string) (Snapshot
 	}
 	s.Process = o.readProcess()
 	s.Process.IgnoredWebhooks = o.sampler.ignoredWebhooks()
+	s.Process.EndedOperator = o.readEndedOperator()
 	o.sampler.fillRates(&s.Process, now)
 	o.judgeSettled(&s)
 	return s, nil

@@ -107,6 +107,8 @@ type Process struct {
 	// IgnoredWebhooks are the admission webhooks that could not be called and were ignored, as their failurePolicy says, since
 	// the start, without those that were removed since.
 	IgnoredWebhooks []IgnoredWebhook `json:"ignoredWebhooks,omitempty"`
+	// EndedOperator is set while the operator of "ctrlplane dev" does not run.
+	EndedOperator EndedOperator `json:"endedOperator,omitzero"`
 }
 
 // Controller describes one controller.

@@ -63,7 +63,7 @@ func formatClients(list []observe.Client, wide bool, width int, now time.Time) s
 	if wide {
 		return formatTable(wideClientRows(list, now))
 	}
-	numbers, texts := clientColumns(list)
+	numbers, texts := clientColumns(list, now)
 	for watched := maxWatched; watched > 0; watched-- {
 		rows := make([][]string, len(numbers))
 		for i := range rows {
@@ -109,12 +109,15 @@ func formatClientsWrapped(numbers [][]string, texts func(row, watched int) []str
 
 // clientColumns returns the columns of names and numbers of the table of clients, and those
 // of what each watches, so many resources, and has last requested.
-func clientColumns(list []observe.Client) (numbers [][]string, texts func(row, watched int) []string) {
+func clientColumns(list []observe.Client, now time.Time) (numbers [][]string, texts func(row, watched int) []string) {
 	numbers = [][]string{{"CLIENT", "REQ/S", "ERRORS", "CONFLICTS"}}
 	for _, c := range list {
 		name := c.Name
-		if c.State == "paused" {
+		switch {
+		case c.State == "paused":
 			name += ", paused"
+		case hasEnded(&c, now):
+			name += ", not connected"
 		}
 		numbers = append(numbers, []string{name, formatRate(c.RequestRate), formatInt(c.Errors), formatInt(c.Conflicts)})
 	}
@@ -175,9 +178,15 @@ func wideClientRows(list []observe.Client, now time.Time) [][]string {
 // clientState returns the state of a client, as far as its process is known to run.
 func clientState(c *observe.Client, now time.Time) string {
 	if c.State == observe.StateRunning && c.IsSilent(now) {
-		return "not connected"
+		return "not connected for " + words.Duration(now.Sub(c.LastActive()))
 	}
 	return c.State
+}
+
+// hasEnded reports whether a client was an operator whose process has most likely ended: kubectl watches, too, and ends then.
+func hasEnded(c *observe.Client, now time.Time) bool {
+	program := observe.ProgramOf(c.Name)
+	return !c.WatchEnded.IsZero() && c.IsSilent(now) && program != "kubectl" && program != "ctrlplane"
 }
 
 // describeDropped says how much of what a client reports about its controllers was

@@ -20,6 +20,19 @@ func TestPausedClientIsMarked(t *testing.T) {
 	}
 }
 
+// An operator that has ended is marked, unlike kubectl, which watches for as long as its user wants.
+func TestEndedClientIsMarked(t *testing.T) {
+	var out strings.Builder
+	ended := time.Now().Add(-time.Minute)
+	list := []observe.Client{{Name: "operator.js (admin)", State: "running", LastTime: ended, WatchEnded: ended}, {Name: "kubectl (admin)", State: "running", LastTime: ended, WatchEnded: ended}, {Name: "curl (admin)", State: "running", LastTime: ended}}
+	if err := WriteClients(&out, list, false, maxStatusWidth); err != nil {
+		t.Fatal(err)
+	}
+	if got := out.String(); strings.Count(got, "not connected") != 1 || !strings.Contains(got, "operator.js (admin), not connected ") {
+		t.Errorf("got\n%s", got)
+	}
+}
+
 func TestDroppedReportsAreSaid(t *testing.T) {
 	s := observe.Snapshot{Clients: []observe.Client{{Name: "operator (admin)", State: "running", ReportsDropped: 2048}}}
 	for _, format := range []string{"", "wide"} {
@@ -45,12 +58,14 @@ func TestStateOfClientsThatAreNotConnected(t *testing.T) {
 		client observe.Client
 		want   string
 	}{
-		"silent":           {with(func(*observe.Client) {}), "not connected"},
-		"the module ended": {with(func(c *observe.Client) { c.Controllers = []string{"site/site"} }), "not connected"},
+		"silent":           {with(func(*observe.Client) {}), "not connected for 60 m 00 s"},
+		"the module ended": {with(func(c *observe.Client) { c.Controllers = []string{"site/site"} }), "not connected for 60 m 00 s"},
 		"a moment ago":     {with(func(c *observe.Client) { c.LastTime = now }), "running"},
 		"connected":        {with(func(c *observe.Client) { c.Connected = true }), "running"},
 		"polls":            {with(func(c *observe.Client) { c.Polls = []observe.ClientPoll{{Resource: "pods"}} }), "running"},
 		"has just watched": {with(func(c *observe.Client) { c.WatchEnded = now.Add(-time.Second) }), "running"},
+		"has watched":      {with(func(c *observe.Client) { c.WatchEnded = now.Add(-57 * time.Second) }), "not connected for 57.0 s"},
+		"asks in between":  {with(func(c *observe.Client) { c.LastTime = now.Add(-57 * time.Second) }), "running"},
 		"paused":           {with(func(c *observe.Client) { c.State = observe.StatePaused }), "paused"},
 	} {
 		if got := wideClientRows([]observe.Client{tc.client}, now)[1][1]; got != tc.want {

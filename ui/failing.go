@@ -33,6 +33,9 @@ func DescribeFailing(s observe.Snapshot) string {
 		keys.more = keys.more || c.MoreFailing > 0
 	}
 	var parts []string
+	if !s.Process.EndedOperator.Time.IsZero() {
+		parts = append(parts, "the operator of dev does not run")
+	}
 	if controllers > 0 {
 		parts = append(parts, CountNoun(controllers, "controller")+" failed")
 	}
@@ -269,6 +272,9 @@ func countMoreKeys(n int) string { return CountNoun(n, "more key") }
 // process of an operator has ended, a kind cannot be listed, a client is paused or delayed, its reads are refused, its writes fail,
 // or Pods, Jobs or Nodes have a problem.
 func SettledWarnings(s observe.Snapshot, failing []trace.FailingWrite) (lines []string) {
+	for _, line := range EndedOperatorLines(s) {
+		lines = append(lines, "settled, but "+line)
+	}
 	for _, c := range s.Controllers {
 		if c.ProcessState() == observe.StateOff && observe.IsReported(c.Name) {
 			lines = append(lines, fmt.Sprintf("settled, but %s does not run: %s", c.Name, DescribeReason(c, s.Time)))

@@ -156,14 +156,22 @@ the controller retries them. The number applies until the control plane stops.`,
 func newFailCommand(t *target, a actors) *cobra.Command {
 	var all bool
 	var f control.Fault
+	open := ""
+	if a.verb == clientActors.verb {
+		open = ` With
+--verb watch, or --code 410, open watches end, too, with an event of that error: a
+client that gets 410 has to list again.`
+	}
 	cmd := &cobra.Command{
 		Use:   "fail NAME…",
 		Short: "Make API calls of " + a.verb + " fail",
 		Long: fmt.Sprintf(`Make API calls of %[1]s fail, to see how the %[1]s retry. The API server
-does not execute a call that is made to fail. Conflicts (409) only apply to writes.`, a.verb),
+does not execute a call that is made to fail. Conflicts (409) only
+apply to writes, expired versions (410) to lists and watches.%[2]s`, a.verb, open),
 		Example: fmt.Sprintf(`  ctrlplane %[1]s fail %[2]s
   ctrlplane %[1]s fail %[2]s --rate 0.3 --code 409 --verb update
   ctrlplane %[1]s fail %[2]s --code timeout --resource pods
+  ctrlplane %[1]s fail %[2]s --code 410 --verb watch
   ctrlplane %[1]s clear --all`, a.verb, a.examples[0]),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := intervene.ValidateFault(f); err != nil {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/ctrlplane/ctrlplane/internal/devloop"
 	"github.com/ctrlplane/ctrlplane/internal/words"
+	"github.com/ctrlplane/ctrlplane/observe"
 	"github.com/ctrlplane/ctrlplane/ui/live"
 )
 
@@ -135,8 +136,9 @@ func (o *devOutput) State() (text string, bad bool) {
 	return o.state, o.bad
 }
 
-// report shows a step of the loop.
+// report shows a step of the loop, and notes in the control plane whether the operator has ended.
 func (d *devCommand) report(e devloop.Event) {
+	d.noteEnd(e)
 	o := d.output
 	switch e.Step {
 	case devloop.Changed:
@@ -162,6 +164,20 @@ func (d *devCommand) report(e devloop.Event) {
 	case devloop.Failed:
 		o.say(e.Text+"; waiting for a change", true)
 		o.setState("not started; waiting for a change", false, true)
+	}
+}
+
+// noteEnd lets the verbs of other processes say that the operator has ended.
+func (d *devCommand) noteEnd(e devloop.Event) {
+	observer := d.up.server.Observer()
+	if observer == nil {
+		return
+	}
+	switch e.Step {
+	case devloop.Changed, devloop.Began:
+		observer.SetEndedOperator(observe.EndedOperator{})
+	case devloop.Exited, devloop.Failed:
+		observer.SetEndedOperator(observe.EndedOperator{Time: time.Now(), Reason: e.Text})
 	}
 }
 

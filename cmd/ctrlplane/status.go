@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -57,7 +58,8 @@ reason; Pods, Jobs and Nodes with a problem, of many those with different owners
 first, and how many more there are: those of one owner with the same reason have one
 row; work that repeats itself without an end, such as that of a controller whose
 update causes its next sync; writes that an operator tries again and again and that
-fail; and webhooks that could not be called and were ignored.
+fail; webhooks that could not be called and were ignored; and that the operator of
+"ctrlplane dev" has ended.
 If namespaces, Deployments and the like cannot be read within 5 s, the rest is shown,
 stderr says so, and the exit code is 1.
 
@@ -114,7 +116,7 @@ func (c *statusCommand) write(out io.Writer, s status) error {
 		return err
 	}
 	width := statusWidth()
-	failing := append(ui.FailingWriteLines(s.FailingWrites), ui.IgnoredWebhookLines(s.Snapshot)...)
+	failing := slices.Concat(ui.EndedOperatorLines(s.Snapshot), ui.FailingWriteLines(s.FailingWrites), ui.IgnoredWebhookLines(s.Snapshot))
 	var objects bytes.Buffer // what is wrong with them
 	err := ui.WriteUnhealthy(&objects, s.Unhealthy, s.Time, width)
 	if len(s.Unhealthy) > 0 {

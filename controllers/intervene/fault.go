@@ -43,6 +43,8 @@ func ValidateFault(f control.Fault) error {
 		return usage.Errorf("verb %q: choose one of %s", f.Verb, strings.Join(observe.Verbs, ", "))
 	case f.Code == "409" && observe.IsRead(f.Verb):
 		return usage.Errorf("verb %s: only writes have conflicts: choose another verb or code", f.Verb)
+	case f.Code == "410" && f.Verb != "" && !slices.Contains(expiringVerbs, f.Verb):
+		return usage.Errorf("verb %s: only lists and watches expire: choose list, watch, or another code", f.Verb)
 	case f.Code == "422" && f.Verb != "" && !slices.Contains(validatedVerbs, f.Verb):
 		return usage.Errorf("verb %s: only objects that are written are validated: choose one of %s, or another code", f.Verb, strings.Join(validatedVerbs, ", "))
 	}
@@ -56,14 +58,20 @@ func ValidateFault(f control.Fault) error {
 // validatedVerbs are those of writes whose objects are validated.
 var validatedVerbs = []string{"create", "update", "patch"}
 
+// expiringVerbs are those of reads from a version that may be compacted.
+var expiringVerbs = []string{"list", "watch"}
+
 // SetDelay delays each call from now on. It does not change calls that wait already.
 func (g *Gate) SetDelay(d time.Duration) error {
 	return g.setCallEffects(func(i *Intervention) { i.delay = d })
 }
 
-// SetFault makes calls fail from now on; the zero Fault stops that.
+// SetFault makes calls fail from now on; the zero Fault stops that. One of watches ends those that a server has open, too.
 func (g *Gate) SetFault(f control.Fault) error {
-	return g.setCallEffects(func(i *Intervention) { i.fault = f })
+	return g.setCallEffects(func(i *Intervention) {
+		i.fault = f
+		g.endWatches(f)
+	})
 }
 
 func (g *Gate) setCallEffects(set func(*Intervention)) error {
@@ -150,6 +158,7 @@ func faultMatches(f control.Fault, call *observe.Called) bool {
 	served := schema.GroupResource{Group: call.Object.Group, Resource: call.Object.Resource}
 	resource, subresource, one := strings.Cut(f.Resource, "/")
 	return (f.Code != "409" || call.IsWrite()) &&
+		(f.Code != "410" || slices.Contains(expiringVerbs, call.Verb)) &&
 		(f.Code != "422" || slices.Contains(validatedVerbs, call.Verb)) &&
 		(f.Verb == "" || f.Verb == call.Verb) &&
 		(resource == "" || resource == served.Resource || resource == served.String()) &&
@@ -172,6 +181,8 @@ func faultStatus(code string, call *observe.Called) metav1.Status {
 		return s
 	case "409":
 		return apierrors.NewConflict(resource, name, injected).Status()
+	case "410":
+		return apierrors.NewResourceExpired(observe.InjectedFault).Status()
 	case "422":
 		kind := schema.GroupKind{Group: call.Object.Group, Kind: cmp.Or(call.Object.Kind, call.Object.Resource)}
 		return apierrors.NewInvalid(kind, name, field.ErrorList{field.Forbidden(field.NewPath("spec"), observe.InjectedFault)}).Status()

@@ -40,6 +40,10 @@ func TestFaultsFailTheirShareOfCalls(t *testing.T) {
 		{control.Fault{Rate: 1, Code: "timeout", Verb: "update"}, "PUT", pods + "/a", 20},
 		{control.Fault{Rate: 1, Code: "timeout", Verb: "update"}, "PATCH", pods + "/a", 0},
 		{control.Fault{Rate: 1, Code: "500", Resource: "pods"}, "POST", pods, 20},
+		{control.Fault{Rate: 1, Code: "410"}, "GET", pods + "?watch=true", 20},
+		{control.Fault{Rate: 1, Code: "410"}, "GET", pods + "/a", 0},
+		{control.Fault{Rate: 1, Code: "410"}, "PUT", pods + "/a", 0},
+		{control.Fault{Rate: 1, Code: "410", Verb: "watch"}, "GET", pods, 0},
 		{control.Fault{Rate: 1, Code: "422"}, "GET", pods, 0},
 		{control.Fault{Rate: 1, Code: "422"}, "DELETE", pods + "/a", 0},
 		{control.Fault{Rate: 1, Code: "422"}, "PATCH", pods + "/a", 20},
@@ -75,13 +79,18 @@ func TestClientsRecognizeInjectedErrors(t *testing.T) {
 			t.Fatal(err)
 		}
 		codes := map[string]func(error) bool{
-			"403": apierrors.IsForbidden, "404": apierrors.IsNotFound, "409": apierrors.IsConflict, "422": apierrors.IsInvalid, "429": apierrors.IsTooManyRequests,
+			"403": apierrors.IsForbidden, "404": apierrors.IsNotFound, "409": apierrors.IsConflict, "410": apierrors.IsResourceExpired, "422": apierrors.IsInvalid, "429": apierrors.IsTooManyRequests,
 			"500": apierrors.IsInternalError, "503": apierrors.IsServiceUnavailable, "timeout": apierrors.IsTimeout,
 		}
 		for _, code := range control.FaultCodes {
 			g.SetFault(control.Fault{Rate: 1, Code: code})
 			began := time.Now()
-			_, err := client.Pods("default").Update(t.Context(), &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "a"}}, metav1.UpdateOptions{})
+			var err error
+			if code == "410" {
+				_, err = client.Pods("default").List(t.Context(), metav1.ListOptions{})
+			} else {
+				_, err = client.Pods("default").Update(t.Context(), &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "a"}}, metav1.UpdateOptions{})
+			}
 			if is := codes[code]; is == nil || !is(err) || !strings.Contains(err.Error(), observe.InjectedFault) {
 				t.Errorf("%s: got %v", code, err)
 			}
@@ -98,7 +107,7 @@ func TestClientsRecognizeInjectedErrors(t *testing.T) {
 func TestInvalidFaultsAreRefused(t *testing.T) {
 	for _, f := range []control.Fault{
 		{Rate: 0, Code: "500"}, {Rate: 1.1, Code: "500"}, {Rate: -1, Code: "500"}, {Rate: 1, Code: "418"}, {Rate: 1},
-		{Rate: 1, Code: "500", Verb: "eat"}, {Rate: 1, Code: "409", Verb: "list"}, {Rate: 1, Code: "422", Verb: "delete"},
+		{Rate: 1, Code: "500", Verb: "eat"}, {Rate: 1, Code: "409", Verb: "list"}, {Rate: 1, Code: "422", Verb: "delete"}, {Rate: 1, Code: "410", Verb: "get"},
 		{Rate: 1, Code: "500", Resource: "/scale"}, {Rate: 1, Code: "500", Resource: ".apps"}, {Rate: 1, Code: "500", Resource: ".apps/scale"},
 	} {
 		if err := ValidateFault(f); !errors.As(err, new(usage.Error)) {

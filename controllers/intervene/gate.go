@@ -33,6 +33,7 @@ type Gate struct {
 	path         []*Gate       // that a call passes: an outer gate, if there is one, and this one
 
 	*heldWrites
+	watches      map[*openWatch]bool
 	current      Intervention
 	closed       error         // the error of every call; nil until the gate is closed
 	final        error         // the error of every further intervention; nil while they are accepted
@@ -57,6 +58,7 @@ func NewGate(objects ObjectReader) *Gate {
 	ended := make(chan struct{})
 	g := &Gate{
 		heldWrites:   &heldWrites{},
+		watches:      map[*openWatch]bool{},
 		random:       rand.Float64,
 		objects:      objects,
 		stepLock:     make(chan struct{}, 1),

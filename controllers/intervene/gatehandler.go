@@ -130,6 +130,10 @@ func (g *Gate) handleOrFail(w http.ResponseWriter, req *http.Request, next http.
 		writeResponse(w, resp)
 		return
 	}
+	if mayBeWatch(req) {
+		g.serveWatch(w, req, next)
+		return
+	}
 	next.ServeHTTP(w, req)
 }
 

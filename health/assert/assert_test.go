@@ -247,6 +247,30 @@ func TestCurrentLoops(t *testing.T) {
 	}
 }
 
+// Two field managers that undo each other's changes are named, also if they are of one client.
+func TestLoopOfTwoFieldManagers(t *testing.T) {
+	records := loopRecords(20, 50*time.Millisecond)
+	n := 0
+	for i := range records {
+		if c, ok := records[i].Event.(*observe.Called); ok {
+			c.FieldManager = []string{"shop-b", "shop-a"}[n%2]
+			n++
+		}
+	}
+	last := start.Add(19 * 50 * time.Millisecond)
+	if got := currentLoops(records, last); len(got) != 1 || !strings.HasSuffix(got[0].String(), "one every 50ms; as the field managers shop-a, shop-b") {
+		t.Errorf("got %v", got)
+	}
+	for i := range records {
+		if c, ok := records[i].Event.(*observe.Called); ok {
+			c.FieldManager = "shop-a"
+		}
+	}
+	if got := currentLoops(records, last); len(got) != 1 || got[0].FieldManagers != nil {
+		t.Errorf("one manager: %v", got)
+	}
+}
+
 // later returns loopRecords as of a later time, with later versions.
 func later(records []observe.Record, by time.Duration) []observe.Record {
 	list := slices.Clone(records)

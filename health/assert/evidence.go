@@ -120,6 +120,8 @@ type HotLoop struct {
 	Wrote   *observe.Object `json:"wrote,omitempty"`
 	Version string          `json:"version,omitempty"`
 	Fields  []string        `json:"fields,omitempty"`
+	// FieldManagers are those as which it writes the same object, if there are several: they may undo each other's changes.
+	FieldManagers []string `json:"fieldManagers,omitempty"`
 }
 
 // searchedRecords is how many of the newest records are searched for hot loops.
@@ -198,11 +200,36 @@ func newHotLoop(l trace.Loop, records []observe.Record) HotLoop {
 	}
 	if by := l.Change(); by != nil {
 		h.Wrote, h.Version = by.Object, by.ResourceVersion
+		h.FieldManagers = fieldManagers(l, by, records)
 	}
 	if h.Interval > 0 {
 		h.PerSecond = float64(time.Second) / float64(h.Interval)
 	}
 	return h
+}
+
+// fieldManagers returns the field managers of the writes of a loop that have changed the same object as one of them; nil if
+// they have the same one.
+func fieldManagers(l trace.Loop, like *trace.Node, records []observe.Record) (managers []string) {
+	last := "" // version: a write that changes nothing is answered with it
+	for i := range records {
+		c, ok := records[i].Event.(*observe.Called)
+		if !ok || records[i].Time.Before(l.First) || c.Controller != like.Controller || c.Subresource != like.Subresource || !c.Object.Same(*like.Object) {
+			continue
+		}
+		if !c.IsWrite() || c.Failed() || c.DryRun || c.ResourceVersion == last {
+			continue
+		}
+		last = c.ResourceVersion
+		if c.FieldManager != "" && !slices.Contains(managers, c.FieldManager) {
+			managers = append(managers, c.FieldManager)
+		}
+	}
+	if len(managers) < 2 {
+		return nil
+	}
+	slices.Sort(managers)
+	return managers
 }
 
 // maxFields is how many fields are named.
@@ -229,6 +256,9 @@ func (h HotLoop) String() string {
 		}
 	case h.Changes != nil:
 		each = fmt.Sprintf("; each changes %s", h.Changes)
+	}
+	if len(h.FieldManagers) > 0 {
+		each += "; as the field managers " + words.First(h.FieldManagers, maxFields)
 	}
 	return words.OneLine(fmt.Sprintf("%s: %s repeats itself: %s%d rounds, one every %v%s", h.Controller, what, atLeast, h.Rounds, h.Interval.Round(time.Millisecond), each))
 }

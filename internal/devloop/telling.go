@@ -9,15 +9,30 @@ import (
 
 // telling are what lines look like that say why a program has failed, the most telling
 // first: an error of the Go compiler, which names a column as the log package does not, a
-// panic, a fatal error of the runtime.
+// panic, a fatal error of the runtime, an exception that ends the main method of Java.
 var telling = []*regexp.Regexp{
 	regexp.MustCompile(`^\S+\.go:\d+:\d+: `),
 	regexp.MustCompile(`^panic: `),
 	regexp.MustCompile(`^fatal error: `),
+	regexp.MustCompile(`^Exception in thread "main" `),
 }
 
-// empty are lines that say nothing about the cause: of the go command, and of a stack trace.
-var empty = regexp.MustCompile(`^(# |exit status \d+$|signal: |go: downloading |goroutine \d+ |\s|created by |main\.main\(\)$|$)`)
+// crashes are how an exception ends programs of other languages: the error is the first line that is not indented after the
+// last one that matches mark. At most follow lines are left after that, of its message and of what is shown with it; the
+// last one matches end.
+var crashes = []struct {
+	mark, end *regexp.Regexp
+	follow    int
+}{
+	{regexp.MustCompile(`^\s*\^+$`), regexp.MustCompile(`^Node\.js v\d`), maxLines},
+	{regexp.MustCompile(`^Traceback \(most recent call last\):$`), regexp.MustCompile(``), 5}, // a program may go on after it has logged one
+}
+
+// maxLines is more than are kept of the output.
+const maxLines = 1 << 20
+
+// empty are lines that say nothing about the cause: of the go command, of Node.js and of a stack trace.
+var empty = regexp.MustCompile(`^(# |exit status \d+$|signal: |go: downloading |goroutine \d+ |\s|created by |main\.main\(\)$|Node\.js v\d|\(Use .node |Caused by: |$)`)
 
 // Lines of klog, of zap and slog as JSON and text, and of controller-runtime in development mode: those that report progress,
 // as of a manager that stops, and those that report an error.
@@ -36,12 +51,39 @@ func TellingLine(lines []string) string {
 			}
 		}
 	}
+	if line := crashLine(lines); line != "" {
+		return line
+	}
 	last := lastLine(lines, func(line string) bool { return !empty.MatchString(line) })
 	if progress.MatchString(last) {
 		return cmp.Or(lastLine(lines, logged.MatchString), last)
 	}
 	return last
 }
+
+// crashLine returns the line of the error if an exception has ended the program as in crashes; empty if not.
+func crashLine(lines []string) string {
+	lines = slices.DeleteFunc(slices.Clone(lines), func(line string) bool { return strings.TrimSpace(line) == "" })
+	for _, c := range crashes {
+		var after []string // the mark
+		for i, line := range lines {
+			if c.mark.MatchString(line) {
+				after = lines[i+1:]
+			}
+		}
+		first := slices.IndexFunc(after, func(line string) bool { return strings.TrimLeft(line, " \t") == line })
+		if first < 0 || !c.end.MatchString(lines[len(lines)-1]) {
+			continue
+		}
+		follow := after[first+1:]
+		if len(follow) <= c.follow && !slices.ContainsFunc(follow, isLogged) {
+			return strings.TrimRight(after[first], "\r\n ")
+		}
+	}
+	return ""
+}
+
+func isLogged(line string) bool { return progress.MatchString(line) || logged.MatchString(line) }
 
 // lastLine returns the last line of a kind; empty if there is none.
 func lastLine(lines []string, is func(line string) bool) string {

@@ -29,6 +29,20 @@ func TestTellingLine(t *testing.T) {
 		{"an option that looks like a level", "E0102 03:04:05.000000       1 main.go:7] trying again\ninvalid argument --log-level=info\n", "invalid argument --log-level=info"},
 		{"progress without an error", "I0102 03:04:05.000000       1 main.go:9] stopping\n", "I0102 03:04:05.000000       1 main.go:9] stopping"},
 		{"an error after an earlier one", "E0102 03:04:05.000000       1 main.go:7] trying again\noperator: cannot start\n", "operator: cannot start"},
+		{"an error of Node.js", nodeError, "TypeError: Cannot read properties of undefined (reading 'b')"},
+		{"an error of a client library of Node.js, with fields", nodeRejection, "ApiException [Error]: HTTP-Code: 403"},
+		{"a rejected promise of Node.js", nodePromise, `UnhandledPromiseRejection: This error originated either by throwing inside of an async function without a catch block, or by rejecting a promise which was not handled with .catch(). The promise rejected with the reason "5".`},
+		{"a missing module of Node.js", nodeModule, "Error [ERR_MODULE_NOT_FOUND]: Cannot find package 'nix' imported from /x/m.mjs"},
+		{"a text that Node.js was thrown", nodeText, "text"},
+		{"an exit of Node.js after an error that was logged", "Error: not the reason\n    at main.js:1:2\noperator: cannot start\n", "operator: cannot start"},
+		{"an exception of Python with a message of several lines, and an earlier one", pythonError, "ApiException: (403)"},
+		{"a missing module of Python", "Traceback (most recent call last):\n  File \"/x/b.py\", line 1, in <module>\n    import nix\nModuleNotFoundError: No module named 'nix'\n",
+			"ModuleNotFoundError: No module named 'nix'"},
+		{"a syntax error of Python", "  File \"/x/d.py\", line 1\n    def\n       ^\nSyntaxError: invalid syntax\n", "SyntaxError: invalid syntax"},
+		{"an exception of Python that was logged, long before the end", pythonError + strings.Repeat("working\n", 5) + "operator: cannot go on\n", "operator: cannot go on"},
+		{"an exception of Java", javaError, `Exception in thread "main" java.lang.IllegalStateException: cannot start`},
+		{"a missing class of Java", "Error: Could not find or load main class Operator\nCaused by: java.lang.ClassNotFoundException: Operator\n",
+			"Error: Could not find or load main class Operator"},
 		{"only of the go command", "exit status 1\n", ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -38,3 +52,82 @@ func TestTellingLine(t *testing.T) {
 		})
 	}
 }
+
+// Output of Node.js 20, Python 3.11 and Java 17; stack traces are shortened.
+const (
+	nodeError = `/x/t.js:1
+const a = undefined; a.b
+                       ^
+
+TypeError: Cannot read properties of undefined (reading 'b')
+    at Object.<anonymous> (/x/t.js:1:24)
+    at node:internal/main/run_main_module:28:49
+
+Node.js v20.20.2
+`
+	nodeRejection = `file:///x/node_modules/@kubernetes/client-node/dist/object.js:448
+        throw new ApiException(response.httpStatusCode, 'Unsuccessful HTTP Request', await response.getBodyAsAny(), response.headers);
+              ^
+
+ApiException [Error]: HTTP-Code: 403
+Message: Unsuccessful HTTP Request
+Body: "{\"kind\":\"Status\"}"
+Headers: {"connection":"close"}
+    at KubernetesObjectApi.processResponse (file:///x/node_modules/@kubernetes/client-node/dist/object.js:448:15)
+    at async reconcile (file:///x/operator.js:51:3) {
+  code: 403,
+  headers: {
+    connection: 'close'
+  }
+}
+
+Node.js v20.20.2
+`
+	nodePromise = `node:internal/process/promises:389
+      new UnhandledPromiseRejection(reason);
+      ^
+
+UnhandledPromiseRejection: This error originated either by throwing inside of an async function without a catch block, or by rejecting a promise which was not handled with .catch(). The promise rejected with the reason "5".
+    at throwUnhandledRejectionsMode (node:internal/process/promises:389:7) {
+  code: 'ERR_UNHANDLED_REJECTION'
+}
+
+Node.js v20.20.2
+`
+	nodeModule = `node:internal/modules/esm/resolve:873
+  throw new ERR_MODULE_NOT_FOUND(packageName, fileURLToPath(base), null);
+        ^
+
+Error [ERR_MODULE_NOT_FOUND]: Cannot find package 'nix' imported from /x/m.mjs
+    at packageResolve (node:internal/modules/esm/resolve:873:9) {
+  code: 'ERR_MODULE_NOT_FOUND'
+}
+
+Node.js v20.20.2
+`
+	nodeText = "\n/x/s.js:1\nthrow \"text\"\n^\ntext\n(Use `node --trace-uncaught ...` to show where the exception was thrown)\n\nNode.js v20.20.2\n"
+
+	pythonError = `Traceback (most recent call last):
+  File "/x/a.py", line 6, in <module>
+    {}["x"]
+    ~~^^^^^
+KeyError: 'x'
+
+During handling of the above exception, another exception occurred:
+
+Traceback (most recent call last):
+  File "/x/a.py", line 8, in <module>
+    f()
+ApiException: (403)
+Reason: Forbidden
+HTTP response headers: HTTPHeaderDict({'a': 'b'})
+HTTP response body: {"kind":"Status"}
+
+`
+	javaError = `Exception in thread "main" java.lang.IllegalStateException: cannot start
+second
+	at A.main(A.java:1)
+Caused by: java.lang.NullPointerException: Cannot invoke "Object.hashCode()" because "<local1>" is null
+	at A.main(A.java:1)
+`
+)

@@ -291,10 +291,29 @@ func (t *clientsTest) testFaults() {
 	t.run("clients", "fail", "shop-operator", "--resource", "deployments/scale")
 	t.says(t.run("clients", "-o", "wide"), "100% of its deployments/scale calls fail: 500")
 	t.run("clients", "clear", "--all")
+	t.testExpiredWatch()
 	t.fails(2, `subresource "scal": not one of deployments.apps: choose scale, status`, "clients", "fail", "shop-operator", "--resource", "deployments/scal")
 	t.fails(2, `subresource "status": configmaps has none: name the resource alone`, "clients", "fail", "shop-operator", "--resource", "configmaps/status")
 	t.fails(2, `unknown client "shop-oprator": did you mean "shop-operator"?`, "clients", "pause", "shop-oprator")
 	t.fails(2, "missing client name", "clients", "pause")
+}
+
+// testExpiredWatch ends an open watch of the operator as the API server does when its version has expired.
+func (t *clientsTest) testExpiredWatch() {
+	configMaps := t.operator.Resource(corev1.SchemeGroupVersion.WithResource("configmaps")).Namespace("default")
+	events, err := configMaps.Watch(t.Context(), metav1.ListOptions{LabelSelector: "no=object"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer events.Stop()
+	t.run("clients", "fail", "shop-operator", "--code", "410", "--verb", "watch", "--resource", "configmaps")
+	if e := <-events.ResultChan(); !apierrors.IsResourceExpired(apierrors.FromObject(e.Object)) {
+		t.Errorf("the watch got %+v", e)
+	}
+	if _, err := configMaps.Watch(t.Context(), metav1.ListOptions{}); !apierrors.IsResourceExpired(err) {
+		t.Errorf("another watch: %v", err)
+	}
+	t.run("clients", "clear", "--all")
 }
 
 // testSecrets writes secrets, of which no record may have the values.

@@ -150,6 +150,18 @@ func (d *devProcess) requireLine(t *testing.T, text string) string {
 	}
 }
 
+// status returns what the verb status prints.
+func (d *devProcess) status(t *testing.T) string {
+	t.Helper()
+	cmd := exec.Command(program.Path(), "--name", "dev", "status")
+	cmd.Env, cmd.Dir = d.cmd.Env, d.cmd.Dir
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Errorf("status: %v", err)
+	}
+	return string(out)
+}
+
 // requireChild returns the ID of a process that the operator has started.
 func (d *devProcess) requireChild(t *testing.T) int {
 	t.Helper()
@@ -233,9 +245,16 @@ func TestDevRestartsTheOperator(t *testing.T) {
 	if line := d.requireLine(t, "[dev] the operator exited"); !strings.Contains(line, "with code 3: cannot go on: exit (after ") || !strings.HasSuffix(line, "; waiting for a change") {
 		t.Errorf("got %q", line)
 	}
+	const ended = "the operator of dev has not run for "
+	if got := d.status(t); !strings.Contains(got, ended) || !strings.Contains(got, ": it exited with code 3: cannot go on: exit; dev starts it again when a source changes\n") {
+		t.Errorf("status of an operator that has ended:\n%s", got)
+	}
 	d.writeFile(t, "source/reply.yaml", "stubborn\n")
 	d.requireLine(t, "[operator] reconciled stubborn")
 	child := d.requireChild(t)
+	if got := d.status(t); strings.Contains(got, ended) {
+		t.Errorf("status of an operator that runs:\n%s", got)
+	}
 
 	// The operator ignores SIGTERM: the second signal does not wait for it.
 	program.Signal(t, d.cmd, syscall.SIGTERM)
