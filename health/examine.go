@@ -3,6 +3,7 @@ package health
 import (
 	"context"
 	"fmt"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -49,7 +50,9 @@ func (w *Waiter) examine(ctx context.Context, known kinds.Mapper, kind, namespac
 		lists := newListsOfOne()
 		lists.skipPrograms = skipPrograms && (s.Ref.GroupKind() == podKind || s.Ref.GroupKind() == jobKind)
 		found := w.explainState(ctx, &trackedObject{State: s, object: u}, false, lists)
-		found.noteExpiry(u)
+		if !hasExpired(u, time.Now().Add(-minLogTime)) { // else nothing deletes it
+			found.noteExpiry(u)
+		}
 		s = found.State
 		s.Message = found.Reason
 		return s, nil

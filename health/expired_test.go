@@ -96,10 +96,10 @@ func TestWaitForAJobThatExpires(t *testing.T) {
 func TestLogsOfAJobThatExpires(t *testing.T) {
 	const pod = `{apiVersion: v1, kind: Pod, metadata: {namespace: shop, name: p, ownerReferences: [{apiVersion: batch/v1, kind: Job, name: migrate, uid: uid-of-migrate, controller: true}]}, status: {phase: Failed, containerStatuses: [{name: c, state: {terminated: {exitCode: 3}}}]}}`
 	const deleted = "; its Pods are deleted, with their logs, by ttl-after-finished-controller (ttlSecondsAfterFinished)"
-	for ttl, named := range map[string]bool{"": true, "0": false, "13": false, "60": true} {
+	for ttl, named := range map[string]bool{"": true, "0": false, "6": false, "60": true} {
 		for _, others := range [][]string{{pod}, nil} {
 			synctest.Test(t, func(t *testing.T) {
-				time.Sleep(time.Until(time.Date(2026, 7, 1, 12, 0, 10, 0, time.UTC)))
+				time.Sleep(time.Until(time.Date(2026, 7, 1, 12, 0, 3, 0, time.UTC)))
 				failedJob := job(ttl, failed, "")
 				c := newCluster(t, append(others, failedJob)...)
 				w, done := c.start(t, Options{}, migrate)
@@ -115,6 +115,10 @@ func TestLogsOfAJobThatExpires(t *testing.T) {
 				s, err := c.Examine(t.Context(), "jobs", "shop", "migrate")
 				if err != nil || s.Message != got.Reason || (s.Log == nil) != (got.Log == nil) {
 					t.Errorf("ttl %q, %d Pods: Examine: got the log %v: %s, %v", ttl, len(others), s.Log, s.Message, err)
+				}
+				time.Sleep(2 * time.Minute) // nothing has deleted it
+				if s, err := c.Examine(t.Context(), "jobs", "shop", "migrate"); err != nil || (s.Log != nil) != (others != nil) || strings.HasSuffix(s.Message, deleted) {
+					t.Errorf("ttl %q, %d Pods, 2 minutes later: got the log %v: %s, %v", ttl, len(others), s.Log, s.Message, err)
 				}
 			})
 		}

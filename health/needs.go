@@ -191,6 +191,9 @@ func (s *reasonSearch) explainDeviceClasses(u *unstructured.Unstructured) string
 		s.recordError(err)
 		return ""
 	}
+	if claim.Status.Allocation != nil { // it needs none any more
+		return ""
+	}
 	var missing []string
 	for _, request := range claim.Spec.Devices.Requests {
 		var classes []string // one of which is needed

@@ -108,6 +108,9 @@ func (t *evictionTimer) receivePod(e *Node) {
 	case !e.isPlacing():
 		return
 	}
+	if e.isPlacing() { // one that was listed had no node before
+		t.due = nil
+	}
 	t.placed = t.placed || e.isPlacing() || e.Change == observe.Listed
 	t.decide(e)
 }
