@@ -3,7 +3,6 @@ package health
 import (
 	"context"
 	"fmt"
-	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -50,7 +49,7 @@ func (w *Waiter) examine(ctx context.Context, known kinds.Mapper, kind, namespac
 		lists := newListsOfOne()
 		lists.skipPrograms = skipPrograms && (s.Ref.GroupKind() == podKind || s.Ref.GroupKind() == jobKind)
 		found := w.explainState(ctx, &trackedObject{State: s, object: u}, false, lists)
-		if !hasExpired(u, time.Now().Add(-minLogTime)) { // else nothing deletes it
+		if !isOverdue(u) {
 			found.noteExpiry(u)
 		}
 		s = found.State

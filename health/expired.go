@@ -49,6 +49,11 @@ func (u *Unhealthy) noteExpiry(job *unstructured.Unstructured) {
 	u.Reason += fmt.Sprintf("; its Pods are deleted, with their logs, by %s (ttlSecondsAfterFinished)", TTLController)
 }
 
+// isOverdue reports whether a Job is still there although its time to live has ended before: its controller does not run.
+func isOverdue(job *unstructured.Unstructured) bool {
+	return job != nil && job.GetDeletionTimestamp() == nil && hasExpired(job, time.Now().Add(-minLogTime))
+}
+
 // beforeExpiry returns a Job that its time to live has deleted as it was before, and other objects as they are, also a Job
 // that waits for another finalizer than those of the garbage collector.
 func beforeExpiry(u *unstructured.Unstructured) *unstructured.Unstructured {

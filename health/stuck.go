@@ -1,7 +1,6 @@
 package health
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -13,6 +12,7 @@ import (
 
 	"github.com/ctrlplane/ctrlplane/internal/kinds"
 	"github.com/ctrlplane/ctrlplane/internal/requestlog"
+	"github.com/ctrlplane/ctrlplane/internal/words"
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
@@ -98,20 +98,26 @@ func (w *Waiter) findUnhealthy(ctx context.Context, known kinds.Mapper, others [
 	return found, nil
 }
 
-// findFinalizing returns those of some deleted objects that wait for their finalizers.
-// If one cannot be read, it returns the others.
-func (w *Waiter) findFinalizing(ctx context.Context, known kinds.Mapper, deleted []observe.Object) (found []Stuck, failure error) {
+// findFinalizing returns those of some deleted objects that wait for their finalizers, or that cannot be read, as while their
+// conversion webhook does not run.
+func (w *Waiter) findFinalizing(ctx context.Context, known kinds.Mapper, deleted []observe.Object) (found []Stuck, err error) {
 	for _, o := range deleted {
-		s, err := w.examine(ctx, known, o.GroupResource(), o.Namespace, o.Name, false)
-		if err != nil {
-			if !meta.IsNoMatchError(err) { // else its kind is gone, too
-				failure = cmp.Or(failure, err)
-			}
+		m, err := known.Find(ctx, o.GroupResource())
+		if meta.IsNoMatchError(err) { // its kind is gone, too
 			continue
 		}
-		if s.Deletion != nil && len(s.Deletion.Finalizers) > 0 {
+		if err != nil {
+			return found, fmt.Errorf("health: %s: %w", o.GroupResource(), err)
+		}
+		switch s, err := w.examine(ctx, known, o.GroupResource(), o.Namespace, o.Name, false); {
+		case ctx.Err() != nil:
+			return found, ctx.Err()
+		case err != nil:
+			ref := Ref{m.GroupVersionKind, o.Namespace, o.Name}
+			found = append(found, Stuck{Unhealthy: Unhealthy{State: State{Ref: ref, Status: Unknown}, Reason: "was to be deleted, and cannot be read: " + words.OneLine(err.Error())}})
+		case s.Deletion != nil && len(s.Deletion.Finalizers) > 0:
 			found = append(found, Stuck{Unhealthy: Unhealthy{State: s, Reason: s.Message}, Since: s.Deletion.Requested})
 		}
 	}
-	return found, failure
+	return found, nil
 }

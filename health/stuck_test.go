@@ -1,12 +1,15 @@
 package health
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/runtime"
+	clienttesting "k8s.io/client-go/testing"
 
 	"github.com/ctrlplane/ctrlplane/observe"
 )
@@ -76,11 +79,17 @@ func TestFindStuckFinalizers(t *testing.T) {
 	object := func(resource, name string) observe.Object {
 		return observe.Object{Resource: resource, Namespace: "shop", Name: name}
 	}
-	found, err := c.FindStuck(t.Context(), nil, []observe.Object{object("configmaps", "kept"), object("configmaps", "again"), object("configmaps", "gone"), object("shops", "corner")})
-	if err != nil || len(found) != 1 {
+	c.objects.PrependReactor("get", "configmaps", func(a clienttesting.Action) (bool, runtime.Object, error) {
+		return a.(clienttesting.GetAction).GetName() == "unread", nil, errors.New("no conversion")
+	})
+	found, err := c.FindStuck(t.Context(), nil, []observe.Object{object("configmaps", "unread"), object("configmaps", "kept"), object("configmaps", "again"), object("configmaps", "gone"), object("shops", "corner")})
+	if err != nil || len(found) != 2 {
 		t.Fatalf("got %v, %v", found, err)
 	}
-	if s := found[0]; s.Ref.String() != "ConfigMap shop/kept" || s.Status != Terminating || !strings.Contains(s.Reason, "example.com/wait") || s.Since.IsZero() {
+	if s := found[0]; s.Ref.String() != "ConfigMap shop/unread" || s.Status != Unknown || !strings.Contains(s.Reason, "no conversion") {
+		t.Errorf("got %+v", s)
+	}
+	if s := found[1]; s.Ref.String() != "ConfigMap shop/kept" || s.Status != Terminating || !strings.Contains(s.Reason, "example.com/wait") || s.Since.IsZero() {
 		t.Errorf("got %+v", s)
 	}
 }

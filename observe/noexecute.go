@@ -7,6 +7,7 @@ import "slices"
 type NoExecute struct {
 	Taints      []string     `json:"taints,omitempty"` // KEY=VALUE:NoExecute or KEY:NoExecute
 	Tolerations []Toleration `json:"tolerations,omitempty"`
+	TooMany     bool         `json:"tooMany,omitempty"` // they are not kept: there are more than 16
 }
 
 // Toleration is a toleration of a Pod; Seconds is nil if it has no end.
@@ -21,7 +22,7 @@ func (n *NoExecute) equal(m *NoExecute) bool {
 	if n == nil || m == nil {
 		return n == m
 	}
-	return slices.Equal(n.Taints, m.Taints) && slices.EqualFunc(n.Tolerations, m.Tolerations, Toleration.equal)
+	return n.TooMany == m.TooMany && slices.Equal(n.Taints, m.Taints) && slices.EqualFunc(n.Tolerations, m.Tolerations, Toleration.equal)
 }
 
 func (t Toleration) equal(u Toleration) bool {

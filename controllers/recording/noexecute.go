@@ -12,17 +12,28 @@ import (
 // defaultTolerationSeconds is for how long a Pod tolerates that its node fails, unless it says otherwise.
 const defaultTolerationSeconds = 300
 
+// maxNoExecute is the number of taints or tolerations that a record has: a client may write thousands.
+const maxNoExecute = 16
+
+// limited returns what is to be recorded of them.
+func limited(n observe.NoExecute) *observe.NoExecute {
+	if len(n.Taints)+len(n.Tolerations) > maxNoExecute {
+		return &observe.NoExecute{TooMany: true}
+	}
+	return &n
+}
+
 // noExecuteOf returns the taints of a new Node or the tolerations of a new Pod that decide about evictions; nil for a
 // Node without any, and for a Pod with those that each Pod gets.
 func noExecuteOf(obj any) *observe.NoExecute {
 	switch o := obj.(type) {
 	case *corev1.Node:
 		if taints := noExecuteTaints(o); len(taints) > 0 {
-			return &observe.NoExecute{Taints: taints}
+			return limited(observe.NoExecute{Taints: taints})
 		}
 	case *corev1.Pod:
 		if !hasDefaultTolerations(o) {
-			return &observe.NoExecute{Tolerations: noExecuteTolerations(o)}
+			return limited(observe.NoExecute{Tolerations: noExecuteTolerations(o)})
 		}
 	}
 	return nil
@@ -34,12 +45,12 @@ func changedNoExecute(before, after any) *observe.NoExecute {
 	case *corev1.Node:
 		if before, ok := before.(*corev1.Node); ok {
 			if taints := noExecuteTaints(after); !slices.Equal(noExecuteTaints(before), taints) {
-				return &observe.NoExecute{Taints: taints}
+				return limited(observe.NoExecute{Taints: taints})
 			}
 		}
 	case *corev1.Pod:
 		if before, ok := before.(*corev1.Pod); ok && !slices.EqualFunc(before.Spec.Tolerations, after.Spec.Tolerations, sameToleration) {
-			return &observe.NoExecute{Tolerations: noExecuteTolerations(after)}
+			return limited(observe.NoExecute{Tolerations: noExecuteTolerations(after)})
 		}
 	}
 	return nil

@@ -1,6 +1,7 @@
 package recording
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -36,6 +37,8 @@ func TestNoExecute(t *testing.T) {
 	}{
 		"a node":                       {nil, node(cordoned), nil},
 		"a tainted node":               {nil, node(cordoned, maint), &observe.NoExecute{Taints: []string{"maint=yes:NoExecute"}}},
+		"too many tolerations":         {nil, pod(slices.Repeat([]corev1.Toleration{all}, maxNoExecute)...), &observe.NoExecute{TooMany: true}},
+		"too many taints":              {node(), node(slices.Repeat([]corev1.Taint{maint}, maxNoExecute+1)...), &observe.NoExecute{TooMany: true}},
 		"a node that is tainted":       {node(), node(maint), &observe.NoExecute{Taints: []string{"maint=yes:NoExecute"}}},
 		"a node that is cordoned":      {node(maint), node(maint, cordoned), nil},
 		"a node without its taint":     {node(maint), node(), &observe.NoExecute{}},

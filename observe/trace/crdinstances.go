@@ -57,7 +57,7 @@ func (n *Node) conditionsNote() string {
 	if n.Cause == nil || n.Cause.Rule != ByStatus {
 		return ""
 	}
-	return ", whose controllers set NamesAccepted and Established"
+	return ", whose controllers set its conditions"
 }
 
 // linkInstances links the deletions of custom resources that the API server makes itself, without a call, to the deletion of

@@ -68,13 +68,25 @@ func evictionBefore(c *Node, node string, events []*Node) *eviction {
 			t.receivePod(e)
 		}
 	}
-	if t.due == nil || c.Time.Before(t.due.since.Time.Add(t.due.after)) { // it follows from what is not in the records
+	if t.due == nil {
+		return nil
+	}
+	late := c.Time.Sub(t.due.since.Time.Add(t.due.after))
+	if late < 0 || late > maxEvictionTime { // it follows from what is not in the records
 		return nil
 	}
 	return t.due
 }
 
+// maxEvictionTime is how long after an eviction was due it may be made. One that was refused is forgotten after five attempts.
+const maxEvictionTime = 30 * time.Second
+
 func (t *evictionTimer) receiveNode(e *Node) {
+	if e.Change == observe.Deleted { // what is due stays so
+		t.taints, t.tainted = nil, false
+		clear(t.set)
+		return
+	}
 	isNew := e.Change == observe.Listed || e.Change == observe.Added
 	if e.noExecute == nil && !isNew {
 		return
@@ -91,7 +103,7 @@ func (t *evictionTimer) receiveNode(e *Node) {
 	for _, taint := range taints {
 		t.set[taint] = cmp.Or(t.set[taint], e)
 	}
-	t.taints, t.tainted = taints, true
+	t.taints, t.tainted = taints, e.noExecute == nil || !e.noExecute.TooMany
 	t.decide(e)
 }
 
@@ -102,7 +114,7 @@ func (t *evictionTimer) receivePod(e *Node) {
 		return
 	case e.noExecute != nil:
 		t.tolerations = e.noExecute.Tolerations
-		t.tolerates = !slices.ContainsFunc(t.tolerations, comparesNumbers)
+		t.tolerates = !e.noExecute.TooMany && !slices.ContainsFunc(t.tolerations, comparesNumbers)
 	case e.Change == observe.Listed || e.Change == observe.Added:
 		t.tolerations, t.tolerates = defaultTolerations, true
 	case !e.isPlacing():
@@ -124,6 +136,9 @@ func (n *Node) isPlacing() bool {
 // decide is what upstream's processPodOnNode does: an eviction that is due later keeps its time. One that was due at once has
 // begun.
 func (t *evictionTimer) decide(e *Node) {
+	if !t.tolerates { // for how long is not known
+		t.due = nil
+	}
 	if !t.tainted || !t.tolerates || !t.placed {
 		return
 	}

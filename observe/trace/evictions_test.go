@@ -108,6 +108,22 @@ func TestEvictionNamesTheTaint(t *testing.T) {
 			want: []string{"likely because of taint maint=yes:NoExecute of Node n1, which it tolerated for 2.0 s.",
 				"It began when alice patched Node n1"},
 		},
+		"long after it was due": {
+			do:     func(s *evictionStory) { s.create(); s.taint("alice", maint) },
+			after:  time.Hour,
+			want:   []string{"deleted Pod web"},
+			refuse: "because of taint",
+		},
+		"more taints than are kept": {
+			do: func(s *evictionStory) {
+				s.create()
+				s.taint("alice", maint)
+				s.records[len(s.records)-1].Event.(*observe.Delivered).NoExecute = &observe.NoExecute{TooMany: true}
+			},
+			after:  time.Millisecond,
+			want:   []string{"deleted Pod web"},
+			refuse: "because of taint",
+		},
 		"the shorter time of two": {
 			do: func(s *evictionStory) {
 				s.create(exists("maint", 60), exists("other", 2))
