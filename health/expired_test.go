@@ -92,6 +92,20 @@ func TestWaitForAJobThatExpires(t *testing.T) {
 	}
 }
 
+// A Job that its time to live has deleted is not one that outlives it.
+func TestDeletedJobIsNotOverdue(t *testing.T) {
+	b := newTracker([]Ref{migrate}, Options{})
+	ended := parseObject(t, job("0", failed, ""))
+	b.applyUpdate(objectUpdate{ref: migrate, object: ended})
+	if e := &b.objects[0]; e.isLast || !isOverdue(e.object) {
+		t.Errorf("one that is there: got %+v", e)
+	}
+	b.applyUpdate(objectUpdate{ref: migrate, last: ended})
+	if e := &b.objects[0]; !e.isLast || e.object == nil || e.Status != Failed {
+		t.Errorf("one that is gone: got %+v", e)
+	}
+}
+
 // The log of a Job that has failed is not named if its time to live is about to delete it, or has.
 func TestLogsOfAJobThatExpires(t *testing.T) {
 	const pod = `{apiVersion: v1, kind: Pod, metadata: {namespace: shop, name: p, ownerReferences: [{apiVersion: batch/v1, kind: Job, name: migrate, uid: uid-of-migrate, controller: true}]}, status: {phase: Failed, containerStatuses: [{name: c, state: {terminated: {exitCode: 3}}}]}}`

@@ -18,6 +18,7 @@ type trackedObject struct {
 	State
 	seen   bool
 	object *unstructured.Unstructured // as last seen; nil if it does not exist
+	isLast bool                       // object is the last version of one that does not exist
 }
 
 // objectUpdate is a change of a tracked object.
@@ -67,9 +68,10 @@ func (b *tracker) newWatchers(w *Waiter, changes chan<- objectUpdate) []*objectW
 // applyUpdate stores an update, and reports it if the state has changed.
 func (b *tracker) applyUpdate(c objectUpdate) {
 	e := &b.objects[c.entry]
-	s := c.state
+	s, isLast := c.state, false
 	if c.object == nil && s.Status == "" && !b.Gone {
 		c.object = lastVersion(c.last, e.object)
+		isLast = c.object != nil
 	}
 	switch {
 	case c.object != nil:
@@ -82,7 +84,7 @@ func (b *tracker) applyUpdate(c objectUpdate) {
 	}
 	s.Ref = c.ref
 	if c.object != nil || s.Status != Unknown { // otherwise the last object seen is the best information
-		e.object = c.object
+		e.object, e.isLast = c.object, isLast
 	}
 	if e.seen && e.State == s {
 		return

@@ -108,7 +108,7 @@ func (w *Waiter) notHealthy(ctx context.Context, b *tracker, cause error) error 
 	for i := range b.objects {
 		if entry := &b.objects[i]; !b.isSatisfied(entry) {
 			u := w.explainState(ctx, entry, b.Gone, lists)
-			if !b.Gone && !isOverdue(entry.object) {
+			if !b.Gone && (entry.isLast || !isOverdue(entry.object)) {
 				u.noteExpiry(entry.object)
 			}
 			e.Objects = append(e.Objects, u)
