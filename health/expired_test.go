@@ -162,6 +162,20 @@ func expiry(name string, version string) *observe.Called {
 	}
 }
 
+// A wait that begins long after its time to live has deleted a failed Job says so of its Pods.
+func TestWaitForAFailedJobThatHasExpired(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		time.Sleep(time.Until(time.Date(2026, 7, 1, 12, 5, 0, 0, time.UTC)))
+		c := newCluster(t, job("0", failed, ""))
+		c.Waiter.objects = pastOnly{c.objects}
+		w, done := c.start(t, Options{Records: &fakeRecords{calls: []*observe.Called{expiry("migrate", "9")}}}, migrate)
+		<-done
+		if bad, ok := errors.AsType[*NotHealthyError](w.err); !ok || !strings.Contains(bad.Objects[0].Reason, "its Pods are deleted") {
+			t.Errorf("got %+v", w.err)
+		}
+	})
+}
+
 // The records know a Job that had expired before the wait began. The fake server has it in each version, but the wait sees none.
 func TestWaitForAJobThatHasExpired(t *testing.T) {
 	for name, tc := range map[string]struct {

@@ -26,6 +26,7 @@ type objectUpdate struct {
 	entry  int
 	ref    Ref                        // with the actual namespace
 	object *unstructured.Unstructured // nil if it does not exist
+	isLast bool                       // object is the last version of one that does not exist
 	last   *unstructured.Unstructured // of an object that does not exist; nil if it is not known
 	status string                     // see resource.statusResource
 	// state is set if it cannot be computed from the object.
@@ -68,10 +69,10 @@ func (b *tracker) newWatchers(w *Waiter, changes chan<- objectUpdate) []*objectW
 // applyUpdate stores an update, and reports it if the state has changed.
 func (b *tracker) applyUpdate(c objectUpdate) {
 	e := &b.objects[c.entry]
-	s, isLast := c.state, false
+	s := c.state
 	if c.object == nil && s.Status == "" && !b.Gone {
 		c.object = lastVersion(c.last, e.object)
-		isLast = c.object != nil
+		c.isLast = c.object != nil
 	}
 	switch {
 	case c.object != nil:
@@ -84,7 +85,7 @@ func (b *tracker) applyUpdate(c objectUpdate) {
 	}
 	s.Ref = c.ref
 	if c.object != nil || s.Status != Unknown { // otherwise the last object seen is the best information
-		e.object, e.isLast = c.object, isLast
+		e.object, e.isLast = c.object, c.isLast
 	}
 	if e.seen && e.State == s {
 		return

@@ -102,6 +102,7 @@ func (f *objectWatcher) reportAll(ctx context.Context, list *unstructured.Unstru
 		update := objectUpdate{object: found[name]}
 		if update.object == nil && !f.gone {
 			update.object = f.findExpired(ctx, f.ref(name))
+			update.isLast = update.object != nil
 		}
 		f.send(ctx, name, update)
 	}
