@@ -49,9 +49,7 @@ func (w *Waiter) examine(ctx context.Context, known kinds.Mapper, kind, namespac
 		lists := newListsOfOne()
 		lists.skipPrograms = skipPrograms && (s.Ref.GroupKind() == podKind || s.Ref.GroupKind() == jobKind)
 		found := w.explainState(ctx, &trackedObject{State: s, object: u}, false, lists)
-		if !isOverdue(u) {
-			found.noteExpiry(u)
-		}
+		found.noteExpiry(u, true)
 		s = found.State
 		s.Message = found.Reason
 		return s, nil

@@ -40,18 +40,18 @@ func hasExpired(u *unstructured.Unstructured, at time.Time) bool {
 const minLogTime = 5 * time.Second
 
 // noteExpiry says of a Job that has failed that its time to live deletes its Pods, with their logs, instead of naming a log that
-// its user would not find.
-func (u *Unhealthy) noteExpiry(job *unstructured.Unstructured) {
-	if job == nil || u.Status != Failed || !hasExpired(job, time.Now().Add(minLogTime)) {
+// its user would not find, unless the Job exists although that time has ended before: its controller does not run.
+func (u *Unhealthy) noteExpiry(job *unstructured.Unstructured, exists bool) {
+	if job == nil || u.Status != Failed || !hasExpired(job, time.Now().Add(minLogTime)) || exists && isOverdue(job) {
 		return
 	}
 	u.Log = nil
 	u.Reason += fmt.Sprintf("; its Pods are deleted, with their logs, by %s (ttlSecondsAfterFinished)", TTLController)
 }
 
-// isOverdue reports whether a Job is still there although its time to live has ended before: its controller does not run.
+// isOverdue reports whether a Job was to be deleted before, and nothing has done that.
 func isOverdue(job *unstructured.Unstructured) bool {
-	return job != nil && job.GetDeletionTimestamp() == nil && hasExpired(job, time.Now().Add(-minLogTime))
+	return job.GetDeletionTimestamp() == nil && hasExpired(job, time.Now().Add(-minLogTime))
 }
 
 // beforeExpiry returns a Job that its time to live has deleted as it was before, and other objects as they are, also a Job

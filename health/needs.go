@@ -181,7 +181,7 @@ func (s *reasonSearch) explainBinding(u *unstructured.Unstructured) string {
 	return joinTexts(texts...)
 }
 
-// explainDeviceClasses names the DeviceClasses of a ResourceClaim that do not exist, of each request for which there is no other.
+// explainDeviceClasses names the DeviceClasses of a ResourceClaim that do not exist, of each request for which none exists.
 func (s *reasonSearch) explainDeviceClasses(u *unstructured.Unstructured) string {
 	var claim resourcev1.ResourceClaim
 	if u.GroupVersionKind().Version != resourcev1.SchemeGroupVersion.Version {

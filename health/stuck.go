@@ -1,7 +1,9 @@
 package health
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -12,7 +14,6 @@ import (
 
 	"github.com/ctrlplane/ctrlplane/internal/kinds"
 	"github.com/ctrlplane/ctrlplane/internal/requestlog"
-	"github.com/ctrlplane/ctrlplane/internal/words"
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
@@ -114,7 +115,7 @@ func (w *Waiter) findFinalizing(ctx context.Context, known kinds.Mapper, deleted
 			return found, ctx.Err()
 		case err != nil:
 			ref := Ref{m.GroupVersionKind, o.Namespace, o.Name}
-			found = append(found, Stuck{Unhealthy: Unhealthy{State: State{Ref: ref, Status: Unknown}, Reason: "was to be deleted, and cannot be read: " + words.OneLine(err.Error())}})
+			found = append(found, Stuck{Unhealthy: Unhealthy{State: State{Ref: ref, Status: Unknown}, Reason: "was to be deleted, and cannot be read: " + plainError(cmp.Or(errors.Unwrap(err), err))}})
 		case s.Deletion != nil && len(s.Deletion.Finalizers) > 0:
 			found = append(found, Stuck{Unhealthy: Unhealthy{State: s, Reason: s.Message}, Since: s.Deletion.Requested})
 		}

@@ -108,8 +108,8 @@ func (w *Waiter) notHealthy(ctx context.Context, b *tracker, cause error) error 
 	for i := range b.objects {
 		if entry := &b.objects[i]; !b.isSatisfied(entry) {
 			u := w.explainState(ctx, entry, b.Gone, lists)
-			if !b.Gone && (entry.isLast || !isOverdue(entry.object)) {
-				u.noteExpiry(entry.object)
+			if !b.Gone {
+				u.noteExpiry(entry.object, !entry.isLast)
 			}
 			e.Objects = append(e.Objects, u)
 		}
