@@ -4,7 +4,7 @@
 //
 // What it changes belongs to the whole process: the percentage of
 // debug.SetGCPercent, memory that the heap has freed (debug.FreeOSMemory) and, on
-// Linux, resident pages of the executable file. It changes nothing if the user has
+// Linux, huge pages of the heap and resident pages of the executable file. It changes nothing if the user has
 // set GOGC, GOMEMLIMIT or the percentage, stops as soon as something else in the
 // process sets the percentage, and restores the default in Close.
 package memory
@@ -21,6 +21,7 @@ import (
 	"time"
 
 	"github.com/ctrlplane/ctrlplane/internal/memory/first"
+	"github.com/ctrlplane/ctrlplane/internal/memory/hugepages"
 )
 
 const (
@@ -70,6 +71,7 @@ type collector struct {
 	read            func() heap
 	allocated       func() uint64 // bytes since the start of the process
 	afterCollection func(func())  // calls once, after the next collection
+	reserve         func(uint64)  // has so many bytes of the heap in huge pages
 	release         func() error  // returns unused memory to the system
 }
 
@@ -93,7 +95,7 @@ func Start(keep bool) *Governor {
 	if keep || !metricsSupported() || !first.TakeOver(userHasChosen) {
 		return newGovernor(collector{})
 	}
-	g := newGovernor(collector{debug.SetGCPercent, readHeap, readAllocated, afterCollection, release})
+	g := newGovernor(collector{debug.SetGCPercent, readHeap, readAllocated, afterCollection, hugepages.Reserve, release})
 	g.start()
 	return g
 }
@@ -135,6 +137,7 @@ func newGovernor(c collector) *Governor {
 }
 
 func (g *Governor) start() {
+	g.collector.reserve(first.Heap)
 	g.governed, g.starting = true, true
 	g.set = startPercent(g.collector.read())
 	g.collector.setPercent(g.set)
@@ -226,7 +229,7 @@ func (g *Governor) watchCollections(log *slog.Logger) {
 				if now.at.Sub(busySince) > longBusy {
 					headroom = longBusyHeadroomFor
 				}
-				if !g.adjustPercent(headroom) {
+				if !g.makeRoom(headroom) {
 					return
 				}
 			case isQuiet:
@@ -288,6 +291,18 @@ func (g *Governor) adjustPercent(headroom func(live uint64) uint64) bool {
 	return g.setPercent(percentFor(h, headroom(h.live)))
 }
 
+// makeRoom is adjustPercent before the heap grows by the headroom.
+func (g *Governor) makeRoom(headroom func(live uint64) uint64) bool {
+	if !g.adjustPercent(headroom) {
+		return false
+	}
+	g.mu.Lock() // it changes the percentage while it collects
+	defer g.mu.Unlock()
+	h := g.collector.read()
+	g.collector.reserve(h.base + headroom(h.live))
+	return true
+}
+
 // notifyAfterCollection sends once, after the next collection, and never blocks.
 func (g *Governor) notifyAfterCollection(collected chan<- struct{}) {
 	g.collector.afterCollection(func() {
@@ -344,6 +359,6 @@ func afterCollection(f func()) {
 // release returns to the system what the heap has freed, and the pages of the
 // executable that only a start needs.
 func release() error {
-	debug.FreeOSMemory()
+	hugepages.Release()
 	return dropTextPages()
 }

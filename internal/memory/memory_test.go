@@ -9,11 +9,13 @@ import (
 	"runtime"
 	"runtime/debug"
 	"runtime/metrics"
+	"slices"
 	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/ctrlplane/ctrlplane/internal/memory/first"
 	"github.com/ctrlplane/ctrlplane/internal/testutil/leaks"
 )
 
@@ -82,11 +84,12 @@ type fakeCollector struct {
 	heap     heap
 	waiting  []func()
 	released int
+	reserved []uint64
 	total    uint64 // allocated so far
 }
 
 func (c *fakeCollector) governor() *Governor {
-	return newGovernor(collector{setPercent: c.setPercent, read: c.read, allocated: c.allocated, afterCollection: c.afterCollection, release: c.release})
+	return newGovernor(collector{setPercent: c.setPercent, read: c.read, allocated: c.allocated, afterCollection: c.afterCollection, reserve: c.reserve, release: c.release})
 }
 
 func (c *fakeCollector) setPercent(percent int) (old int) {
@@ -127,6 +130,12 @@ func (c *fakeCollector) afterCollection(f func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.waiting = append(c.waiting, f)
+}
+
+func (c *fakeCollector) reserve(bytes uint64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.reserved = append(c.reserved, bytes)
 }
 
 func (c *fakeCollector) release() error {
@@ -174,6 +183,9 @@ func TestGovernorFollowsLoad(t *testing.T) {
 		want("started", c.current(), longStartPercent)
 		time.Sleep(time.Second)
 		want("after a collection within a second", c.collect(), 281)
+		if want := []uint64{first.Heap, (32 + 90) << 20}; !slices.Equal(c.reserved, want) {
+			t.Errorf("%d bytes are in huge pages, want %d: those of a start, then what is alive and the headroom", c.reserved, want)
+		}
 		time.Sleep(quietAfter)
 		synctest.Wait()
 		want("after a quiet time", c.current(), 75)

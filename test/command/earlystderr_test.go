@@ -36,7 +36,7 @@ func TestInitializationOrder(t *testing.T) {
 	}
 	var collections []string
 	for line := range strings.Lines(trace) {
-		if strings.HasPrefix(line, "gc ") && !strings.Contains(line, "(forced)") { // that package forces one
+		if strings.HasPrefix(line, "gc ") && !strings.Contains(line, "(forced)") { // firstcollection forces one
 			collections = append(collections, line)
 		}
 	}

@@ -1,0 +1,168 @@
+//go:build !race && !msan && !asan
+
+package hugepages
+
+import (
+	"bufio"
+	"fmt"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+const mib = 1 << 20
+
+// The heap grows into what was reserved, once; with more it grows by as much again.
+func TestReserve(t *testing.T) {
+	needHugePages(t)
+	defer forget()
+	Reserve(64 * mib)
+	Reserve(32 * mib)
+	if reserved != 64*mib || len(spans) != 1 {
+		t.Fatalf("reserved %d MiB in %d parts, want 64 in one", reserved/mib, len(spans))
+	}
+	used := make([]byte, 32*mib)
+	if at := uintptr(unsafe.Pointer(unsafe.SliceData(used))); at < spans[0].start || at >= spans[0].end {
+		t.Errorf("the next object is at %x, outside of %x", at, spans)
+	}
+	wantFlag(t, spans[0], "hg")
+	Reserve(80 * mib)
+	if reserved != 128*mib || len(spans) != 2 {
+		t.Errorf("reserved %d MiB in %d parts, want 128 in two", reserved/mib, len(spans))
+	}
+	if used[len(used)-1] != 0 {
+		t.Error("memory of the heap is not zero")
+	}
+}
+
+func TestRelease(t *testing.T) {
+	needHugePages(t)
+	defer forget()
+	Reserve(64 * mib)
+	used := make([]byte, 32*mib)
+	for i := range used {
+		used[i] = 1
+	}
+	before := resident(t, spans[0])
+	used = nil
+	Release()
+	if after := resident(t, spans[0]); after+30*1024 > before {
+		t.Errorf("%d KiB are resident, before the release of 32 MiB there were %d", after, before)
+	}
+	wantFlag(t, spans[0], "nh")
+	Reserve(64 * mib)
+	wantFlag(t, spans[0], "hg")
+	if reserved != 64*mib {
+		t.Errorf("reserved %d MiB, want 64", reserved/mib)
+	}
+}
+
+// Where the system does not allow more memory, the heap stays as it is: the runtime would end the process.
+func TestReserveWithoutMemory(t *testing.T) {
+	needHugePages(t)
+	if os.Getenv("HUGEPAGES_LIMIT") == "" {
+		cmd := exec.Command(os.Args[0], "-test.run=^TestReserveWithoutMemory$", "-test.v")
+		cmd.Env = append(os.Environ(), "HUGEPAGES_LIMIT=1")
+		out, err := cmd.CombinedOutput()
+		if err != nil || !strings.Contains(string(out), "--- PASS") {
+			t.Errorf("%v: %s", err, out)
+		}
+		return
+	}
+	limit := unix.Rlimit{Cur: addressSpace(t) + 256*mib, Max: unix.RLIM_INFINITY}
+	if err := unix.Setrlimit(unix.RLIMIT_AS, &limit); err != nil {
+		t.Fatal(err)
+	}
+	Reserve(1024 * mib)
+	if reserved != 0 {
+		t.Errorf("reserved %d MiB", reserved/mib)
+	}
+}
+
+func needHugePages(t *testing.T) {
+	t.Helper()
+	if !supported() {
+		t.Skip("the kernel maps huge pages for all processes, or for none")
+	}
+}
+
+// forget lets the next test begin without a reservation; the memory stays with the heap.
+func forget() { reserved, spans, avoided = 0, nil, false }
+
+// addressSpace returns the size of the process in bytes.
+func addressSpace(t *testing.T) uint64 {
+	t.Helper()
+	statm, err := os.ReadFile("/proc/self/statm")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var pages uint64
+	if _, err := fmt.Sscan(string(statm), &pages); err != nil {
+		t.Fatal(err)
+	}
+	return pages * uint64(os.Getpagesize())
+}
+
+// mapping is an entry of /proc/self/smaps.
+type mapping struct {
+	start, end uintptr
+	resident   int // KiB
+	flags      []string
+}
+
+// within returns the mappings of s.
+func within(t *testing.T, s span) (found []mapping) {
+	t.Helper()
+	f, err := os.Open("/proc/self/smaps")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	var m mapping
+	for lines := bufio.NewScanner(f); lines.Scan(); {
+		line := lines.Text()
+		switch name, value, _ := strings.Cut(line, ":"); {
+		case name == "Rss":
+			if _, err := fmt.Sscan(value, &m.resident); err != nil {
+				t.Fatal(err)
+			}
+		case name == "VmFlags":
+			m.flags = strings.Fields(value)
+			if m.start < s.end && m.end > s.start {
+				found = append(found, m)
+			}
+		case strings.Contains(strings.Fields(line)[0], "-"):
+			if _, err := fmt.Sscanf(line, "%x-%x", &m.start, &m.end); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	return found
+}
+
+func wantFlag(t *testing.T, s span, flag string) {
+	t.Helper()
+	mappings := within(t, s)
+	if len(mappings) == 0 {
+		t.Errorf("%x is not mapped", s)
+	}
+	for _, m := range mappings {
+		if !slices.Contains(m.flags, flag) {
+			t.Errorf("%x-%x has flags %q, want %s", m.start, m.end, m.flags, flag)
+		}
+	}
+}
+
+// resident returns how much of s is in memory, in KiB.
+func resident(t *testing.T, s span) (sum int) {
+	t.Helper()
+	for _, m := range within(t, s) {
+		sum += m.resident
+	}
+	return sum
+}
