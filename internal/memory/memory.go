@@ -52,6 +52,8 @@ const (
 	longBusyHeadroom = 160 << 20
 	longBusySaving   = busyHeadroom - longBusyHeadroom
 	longBusy         = 2 * time.Minute
+	// collapseAfter is when moving a heap into huge pages pays, which takes as long as a small burst.
+	collapseAfter = 3 * time.Second
 	// maxSteadyHeadroom bounds the headroom of steady work, such as the leases of a
 	// thousand nodes, which would otherwise be collected every few seconds.
 	maxSteadyHeadroom = 96 << 20
@@ -69,10 +71,11 @@ type heap struct {
 type collector struct {
 	setPercent      func(int) (old int)
 	read            func() heap
-	allocated       func() uint64 // bytes since the start of the process
-	afterCollection func(func())  // calls once, after the next collection
-	reserve         func(uint64)  // has so many bytes of the heap in huge pages
-	release         func() error  // returns unused memory to the system
+	allocated       func() uint64                 // bytes since the start of the process
+	afterCollection func(func())                  // calls once, after the next collection
+	extend          func(uint64)                  // has so many bytes of the heap in huge pages, once they are used
+	collapse        func(uint64, <-chan struct{}) // moves what is used of them there
+	release         func() error                  // returns unused memory to the system
 }
 
 // Governor sets the garbage collector's percentage, from Start until Close.
@@ -95,7 +98,7 @@ func Start(keep bool) *Governor {
 	if keep || !metricsSupported() || !first.TakeOver(userHasChosen) {
 		return newGovernor(collector{})
 	}
-	g := newGovernor(collector{debug.SetGCPercent, readHeap, readAllocated, afterCollection, hugepages.Reserve, release})
+	g := newGovernor(collector{debug.SetGCPercent, readHeap, readAllocated, afterCollection, hugepages.Extend, hugepages.Collapse, release})
 	g.start()
 	return g
 }
@@ -137,7 +140,6 @@ func newGovernor(c collector) *Governor {
 }
 
 func (g *Governor) start() {
-	g.collector.reserve(first.Heap)
 	g.governed, g.starting = true, true
 	g.set = startPercent(g.collector.read())
 	g.collector.setPercent(g.set)
@@ -224,12 +226,8 @@ func (g *Governor) watchCollections(log *slog.Logger) {
 				allocated = now.allocated
 			}
 			switch {
-			case isBusy: // the percentage refers to what is alive now
-				headroom := busyHeadroomFor
-				if now.at.Sub(busySince) > longBusy {
-					headroom = longBusyHeadroomFor
-				}
-				if !g.makeRoom(headroom) {
+			case isBusy:
+				if !g.makeRoom(now.at.Sub(busySince)) {
 					return
 				}
 			case isQuiet:
@@ -291,16 +289,30 @@ func (g *Governor) adjustPercent(headroom func(live uint64) uint64) bool {
 	return g.setPercent(percentFor(h, headroom(h.live)))
 }
 
-// makeRoom is adjustPercent before the heap grows by the headroom.
-func (g *Governor) makeRoom(headroom func(live uint64) uint64) bool {
-	if !g.adjustPercent(headroom) {
+// makeRoom sets the percentage for work that has gone on for a while, and has the heap that it needs in huge pages.
+func (g *Governor) makeRoom(busy time.Duration) bool {
+	headroom := busyHeadroomFor
+	if busy > longBusy {
+		headroom = longBusyHeadroomFor
+	}
+	if !g.adjustPercent(headroom) { // it refers to what is alive now
 		return false
 	}
-	g.mu.Lock() // it changes the percentage while it collects
+	size := g.extend(headroom)
+	if busy > collapseAfter {
+		g.collector.collapse(size, g.closed)
+	}
+	return true
+}
+
+// extend takes the lock, as it changes the percentage for a moment. It returns how large the heap may become.
+func (g *Governor) extend(headroom func(live uint64) uint64) uint64 {
+	g.mu.Lock()
 	defer g.mu.Unlock()
 	h := g.collector.read()
-	g.collector.reserve(h.base + headroom(h.live))
-	return true
+	size := h.base + headroom(h.live)
+	g.collector.extend(size)
+	return size
 }
 
 // notifyAfterCollection sends once, after the next collection, and never blocks.

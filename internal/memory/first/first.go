@@ -17,9 +17,9 @@ const (
 	// delayedPercent makes the first collection come at 48 MiB: the runtime multiplies it
 	// with its smallest heap, 4 MiB, as long as nothing is known to be alive.
 	delayedPercent = DefaultPercent * 48 / 4
-	// Heap is how much of the heap is in huge pages from the beginning, in bytes: enough for a
+	// hugeHeap is how much of the heap is in huge pages from the beginning, in bytes: enough for a
 	// start and a burst of Pods. Commands need 40 MiB, and unused pages cost little.
-	Heap = 512 << 20
+	hugeHeap = 512 << 20
 )
 
 // delayed says that the percentage is delayedPercent because Delay has set it.
@@ -40,7 +40,7 @@ func Delay() {
 		debug.SetGCPercent(old)
 		return
 	}
-	hugepages.Reserve(Heap) // little is alive yet, so that its collection takes no time
+	hugepages.Reserve(hugeHeap) // little is alive yet, so that its collection takes no time
 	delayed = true
 	runtime.AddCleanup(new(*int), func(struct{}) { end() }, struct{}{})
 }

@@ -15,6 +15,9 @@ import (
 // maxReserved bounds what Reserve reserves in all, in bytes.
 const maxReserved = 8 << 30
 
+// hugePage is the size of one, in bytes.
+const hugePage = 2 << 20
+
 // span is a range of addresses.
 type span struct{ start, end uintptr }
 
@@ -23,16 +26,25 @@ var (
 	reserved uint64 // bytes
 	spans    []span // of the heap, that are advised
 	avoided  bool   // they are advised to be in small pages
+	small    bool   // what is used of them may be in small pages
 )
 
-// Reserve makes the heap large enough for size bytes, unless it was reserved before, and has them
-// mapped in huge pages as soon as they are used; until then they take no memory. It collects the
-// garbage if the heap has to grow. Without it, or if it cannot, everything works, too.
+// Reserve makes the heap large enough for size bytes, and has them mapped in huge pages as soon as they
+// are used; until then they take no memory. It collects the garbage, and counts as an allocation of that
+// size. Without it, or if it cannot, everything works, too. It is for the program: what imports a package
+// does not expect a heap of that size.
 func Reserve(size uint64) {
 	mu.Lock()
 	defer mu.Unlock()
-	if size = min(size, maxReserved); size > reserved && supported() {
-		reserved += grow(max(size, min(2*reserved, maxReserved)) - reserved) // twice as much: it collects
+	reserve(size)
+}
+
+// Extend ends what Release has begun, and makes the heap larger if Reserve has been called for less than size bytes.
+func Extend(size uint64) {
+	mu.Lock()
+	defer mu.Unlock()
+	if reserved > 0 {
+		reserve(size)
 	}
 	if avoided {
 		avoided = false
@@ -42,8 +54,17 @@ func Reserve(size uint64) {
 	}
 }
 
+// reserve needs the lock. It at least doubles what is reserved, because it collects.
+func reserve(size uint64) {
+	wanted := min(max(size, 2*reserved), maxReserved)
+	if more := wanted - min(wanted, reserved); size > reserved && more > 0 && supported(more) {
+		reserved += more
+		spans = append(spans, grow(more))
+	}
+}
+
 // Release returns unused memory of the heap to the system, as debug.FreeOSMemory does, and has what is
-// used from now on mapped in small pages, until Reserve is called: in huge ones, the released memory
+// used from now on mapped in small pages, until Extend is called: in huge ones, the released memory
 // would come back with the first byte that is used.
 func Release() {
 	mu.Lock()
@@ -51,9 +72,31 @@ func Release() {
 	for _, s := range spans {
 		s.advise(false)
 	}
-	avoided = true
+	avoided, small = true, true
 	debug.FreeOSMemory()
 	for _, s := range spans {
 		s.split()
+	}
+}
+
+// Collapse moves what is in small pages since Release into size bytes of huge ones, until stop is closed. That takes 8 ms for one on a slow virtual machine; Linux can do it since 6.1.
+func Collapse(size uint64, stop <-chan struct{}) {
+	mu.Lock()
+	defer mu.Unlock()
+	if !small || avoided {
+		return
+	}
+	small = false
+	for _, s := range spans {
+		for ; s.start < s.end && size > 0; s.start += hugePage {
+			select {
+			case <-stop:
+				return
+			default:
+			}
+			if (span{s.start, s.start + hugePage}).collapse() {
+				size -= min(size, hugePage)
+			}
+		}
 	}
 }

@@ -6,7 +6,9 @@ import (
 	"os"
 	"runtime"
 	"runtime/debug"
+	"strconv"
 	"strings"
+	"syscall"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -16,31 +18,53 @@ import (
 // precedes an object in its arena is heap, too.
 const arenaSize = 64 << 20
 
-// supported reports whether the advice makes a difference.
-func supported() bool {
-	enabled, err := os.ReadFile("/sys/kernel/mm/transparent_hugepage/enabled")
-	return err == nil && strings.Contains(string(enabled), "[madvise]")
+const settings = "/sys/kernel/mm/transparent_hugepage/"
+
+// supported reports whether the advice makes a difference, and the system allows the heap more bytes: the
+// runtime ends the process otherwise. A limit, or strict accounting of what is reserved, rules it out.
+func supported(more uint64) bool {
+	return strings.Contains(read(settings+"enabled"), "[madvise]") &&
+		read(settings+"hpage_pmd_size") == strconv.Itoa(hugePage) &&
+		read("/proc/sys/vm/overcommit_memory") != "2" &&
+		!strings.Contains(os.Getenv("GODEBUG"), "disablethp=1") &&
+		unlimited(unix.RLIMIT_AS) && unlimited(unix.RLIMIT_DATA) && more <= memoryOfMachine()/2
 }
 
-// grow makes the heap larger by size bytes, or by none if the system would not allow that: the runtime
-// ends the process then.
-func grow(size uint64) uint64 {
-	allowed, err := unix.Mmap(-1, 0, int(size), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANON)
+// read returns what a file of the kernel says, or nothing if there is none.
+func read(file string) string {
+	text, err := os.ReadFile(file)
 	if err != nil {
+		return ""
+	}
+	return strings.TrimSpace(string(text))
+}
+
+func unlimited(resource int) bool {
+	var limit unix.Rlimit
+	err := unix.Getrlimit(resource, &limit)
+	return err == nil && limit.Cur == unix.RLIM_INFINITY
+}
+
+// memoryOfMachine returns its size in bytes.
+func memoryOfMachine() uint64 {
+	var info unix.Sysinfo_t
+	if unix.Sysinfo(&info) != nil {
 		return 0
 	}
-	if err := unix.Munmap(allowed); err != nil {
-		return 0
-	}
+	return uint64(info.Totalram) * uint64(info.Unit)
+}
+
+// grow makes the heap larger by size bytes.
+func grow(size uint64) span {
 	defer debug.SetGCPercent(debug.SetGCPercent(-1)) // or the allocation begins a collection of its own
-	unused := make([]byte, size)
-	start := uintptr(unsafe.Pointer(unsafe.SliceData(unused)))
+	var unused strings.Builder                       // unlike make, it leaves memory of the heap as it is
+	unused.Grow(int(size))
+	start := uintptr(unsafe.Pointer(unsafe.StringData(unused.String())))
 	added := span{start &^ (arenaSize - 1), start + uintptr(size)}
-	spans = append(spans, added)
 	added.advise(true)
-	runtime.KeepAlive(unused)
+	runtime.KeepAlive(&unused)
 	runtime.GC() // frees that memory for what is allocated next
-	return size
+	return added
 }
 
 // advise has the kernel map s in huge pages, or in small ones, from now on.
@@ -52,12 +76,16 @@ func (s span) advise(huge bool) {
 	s.madvise(unix.MADV_NOHUGEPAGE)
 }
 
+// collapse moves what is used of s into huge pages now. It reports whether there was anything.
+func (s span) collapse() bool { return s.madvise(unix.MADV_COLLAPSE) == 0 }
+
 // split ends huge pages of which the heap has returned a part: the kernel would keep the whole page until
 // memory is short. That it splits what is only partly mapped is how it implements MADV_COLD.
 func (s span) split() { s.madvise(unix.MADV_COLD) }
 
 // madvise passes addresses, not a slice: the memory is the heap's, and mostly free. The kernel leaves out
 // what is not mapped, and reports an error then.
-func (s span) madvise(advice uintptr) {
-	_, _, _ = unix.Syscall(unix.SYS_MADVISE, s.start, s.end-s.start, advice)
+func (s span) madvise(advice uintptr) syscall.Errno {
+	_, _, errno := unix.Syscall(unix.SYS_MADVISE, s.start, s.end-s.start, advice)
+	return errno
 }

@@ -4,9 +4,11 @@ package hugepages
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -21,8 +23,12 @@ const mib = 1 << 20
 func TestReserve(t *testing.T) {
 	needHugePages(t)
 	defer forget()
+	Extend(64 * mib)
+	if reserved != 0 {
+		t.Errorf("reserved %d MiB without Reserve", reserved/mib)
+	}
 	Reserve(64 * mib)
-	Reserve(32 * mib)
+	Extend(32 * mib)
 	if reserved != 64*mib || len(spans) != 1 {
 		t.Fatalf("reserved %d MiB in %d parts, want 64 in one", reserved/mib, len(spans))
 	}
@@ -31,13 +37,29 @@ func TestReserve(t *testing.T) {
 		t.Errorf("the next object is at %x, outside of %x", at, spans)
 	}
 	wantFlag(t, spans[0], "hg")
-	Reserve(80 * mib)
+	Extend(80 * mib)
 	if reserved != 128*mib || len(spans) != 2 {
 		t.Errorf("reserved %d MiB in %d parts, want 128 in two", reserved/mib, len(spans))
 	}
 	if used[len(used)-1] != 0 {
 		t.Error("memory of the heap is not zero")
 	}
+}
+
+// Where objects were freed before, the runtime clears what it allocates next, all of it.
+func TestReserveTakesNoMemory(t *testing.T) {
+	needHugePages(t)
+	for range 3 {
+		for used := make([]byte, 3*mib); len(used) > 0; used = used[1:] {
+			used[0] = 1
+		}
+		runtime.GC()
+		Reserve(reserved + 64*mib)
+		if got := resident(t, spans[len(spans)-1]); got > 48*1024 {
+			t.Errorf("%d KiB are resident", got)
+		}
+	}
+	forget()
 }
 
 func TestRelease(t *testing.T) {
@@ -55,18 +77,54 @@ func TestRelease(t *testing.T) {
 		t.Errorf("%d KiB are resident, before the release of 32 MiB there were %d", after, before)
 	}
 	wantFlag(t, spans[0], "nh")
-	Reserve(64 * mib)
+	Extend(64 * mib)
 	wantFlag(t, spans[0], "hg")
 	if reserved != 64*mib {
 		t.Errorf("reserved %d MiB, want 64", reserved/mib)
 	}
 }
 
-// Where the system does not allow more memory, the heap stays as it is: the runtime would end the process.
-func TestReserveWithoutMemory(t *testing.T) {
+func TestCollapse(t *testing.T) {
+	needHugePages(t)
+	needCollapse(t)
+	defer forget()
+	Reserve(64 * mib)
+	Release()
+	used := make([]byte, 32*mib)
+	for i := range used {
+		used[i] = byte(i)
+	}
+	stopped := make(chan struct{})
+	close(stopped)
+	for _, step := range []struct {
+		name string
+		do   func()
+		huge bool
+	}{
+		{"while small pages are wanted", func() { Collapse(64*mib, nil) }, false},
+		{"by Extend", func() { Extend(64 * mib) }, false},
+		{"of nothing", func() { Collapse(0, nil); small = true }, false},
+		{"stopped", func() { Collapse(64*mib, stopped); small = true }, false},
+		{"of all", func() { Collapse(64*mib, nil) }, true},
+	} {
+		step.do()
+		huge := sum(within(t, spans[0]), func(m mapping) int { return m.huge })
+		if got := huge >= 16*1024; got != step.huge {
+			t.Errorf("collapse %s: %d KiB are in huge pages", step.name, huge)
+		}
+	}
+	for i := range used {
+		if used[i] != byte(i) {
+			t.Fatalf("byte %d has changed", i)
+		}
+	}
+}
+
+// With a limit the heap stays as it is: beyond it the runtime ends the process.
+func TestReserveWithALimit(t *testing.T) {
 	needHugePages(t)
 	if os.Getenv("HUGEPAGES_LIMIT") == "" {
-		cmd := exec.Command(os.Args[0], "-test.run=^TestReserveWithoutMemory$", "-test.v")
+		cmd := exec.Command(os.Args[0], "-test.run=^TestReserveWithALimit$", "-test.v")
 		cmd.Env = append(os.Environ(), "HUGEPAGES_LIMIT=1")
 		out, err := cmd.CombinedOutput()
 		if err != nil || !strings.Contains(string(out), "--- PASS") {
@@ -86,13 +144,31 @@ func TestReserveWithoutMemory(t *testing.T) {
 
 func needHugePages(t *testing.T) {
 	t.Helper()
-	if !supported() {
-		t.Skip("the kernel maps huge pages for all processes, or for none")
+	if !supported(64 * mib) {
+		t.Skip("the kernel maps huge pages for all processes, or for none, or memory is limited")
+	}
+}
+
+func needCollapse(t *testing.T) {
+	t.Helper()
+	pages, err := unix.Mmap(-1, 0, 2*hugePage, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANON)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range pages {
+		pages[i] = 1
+	}
+	err = unix.Madvise(pages, unix.MADV_COLLAPSE)
+	if err := unix.Munmap(pages); err != nil {
+		t.Error(err)
+	}
+	if errors.Is(err, unix.EINVAL) {
+		t.Skip("this kernel cannot collapse memory")
 	}
 }
 
 // forget lets the next test begin without a reservation; the memory stays with the heap.
-func forget() { reserved, spans, avoided = 0, nil, false }
+func forget() { reserved, spans, avoided, small = 0, nil, false, false }
 
 // addressSpace returns the size of the process in bytes.
 func addressSpace(t *testing.T) uint64 {
@@ -112,6 +188,7 @@ func addressSpace(t *testing.T) uint64 {
 type mapping struct {
 	start, end uintptr
 	resident   int // KiB
+	huge       int // KiB of it
 	flags      []string
 }
 
@@ -129,6 +206,10 @@ func within(t *testing.T, s span) (found []mapping) {
 		switch name, value, _ := strings.Cut(line, ":"); {
 		case name == "Rss":
 			if _, err := fmt.Sscan(value, &m.resident); err != nil {
+				t.Fatal(err)
+			}
+		case name == "AnonHugePages":
+			if _, err := fmt.Sscan(value, &m.huge); err != nil {
 				t.Fatal(err)
 			}
 		case name == "VmFlags":
@@ -159,10 +240,14 @@ func wantFlag(t *testing.T, s span, flag string) {
 }
 
 // resident returns how much of s is in memory, in KiB.
-func resident(t *testing.T, s span) (sum int) {
+func resident(t *testing.T, s span) int {
 	t.Helper()
-	for _, m := range within(t, s) {
-		sum += m.resident
+	return sum(within(t, s), func(m mapping) int { return m.resident })
+}
+
+func sum(mappings []mapping, of func(mapping) int) (sum int) {
+	for _, m := range mappings {
+		sum += of(m)
 	}
 	return sum
 }

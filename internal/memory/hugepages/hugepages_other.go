@@ -3,10 +3,12 @@
 package hugepages
 
 // The race detector and its like keep several bytes for each one that is allocated.
-func supported() bool { return false }
+func supported(uint64) bool { return false }
 
-func grow(uint64) uint64 { return 0 }
+func grow(uint64) span { return span{} }
 
 func (span) advise(bool) {}
+
+func (span) collapse() bool { return false }
 
 func (span) split() {}
