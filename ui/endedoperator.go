@@ -13,9 +13,14 @@ func EndedOperatorLines(s observe.Snapshot) []string {
 	if e.Time.IsZero() {
 		return nil
 	}
-	why := e.Reason
+	return []string{words.OneLine("the operator of dev has not run for " + words.Duration(s.Time.Sub(e.Time)) + ": " + EndedOperatorReason(s) + "; dev starts it again when a source changes")}
+}
+
+// EndedOperatorReason says how the operator of "ctrlplane dev" has ended: "it exited with code 1". It is empty if that runs.
+func EndedOperatorReason(s observe.Snapshot) string {
+	why := s.Process.EndedOperator.Reason
 	if does, ok := strings.CutPrefix(why, "the operator "); ok {
 		why = "it " + does
 	}
-	return []string{words.OneLine("the operator of dev has not run for " + words.Duration(s.Time.Sub(e.Time)) + ": " + why + "; dev starts it again when a source changes")}
+	return words.OneLine(why)
 }

@@ -27,7 +27,9 @@ type class struct {
 	failing  error
 	started  time.Time
 	rollouts int
-	now      func() time.Time
+
+	endedOperator observe.EndedOperator
+	now           func() time.Time
 }
 
 func newClass() *class {
@@ -56,7 +58,7 @@ func (c *class) Snapshot(context.Context) (observe.Snapshot, error) {
 	defer c.mu.Unlock()
 	s := observe.Snapshot{
 		Time:    c.now(),
-		Process: observe.Process{Name: "class", State: observe.Ready, Settled: len(c.depth) == 0, Started: c.started, Speed: c.speed},
+		Process: observe.Process{Name: "class", State: observe.Ready, Settled: len(c.depth) == 0, Started: c.started, Speed: c.speed, EndedOperator: c.endedOperator},
 		Clients: []observe.Client{{Name: "kubectl (kubernetes-admin)", Caller: observe.Caller{User: "kubernetes-admin", UserAgent: "kubectl <b>bold</b>"}, State: "running"}},
 		Journal: observe.JournalStats{Last: uint64(len(c.records))},
 

@@ -3,6 +3,7 @@ package browser_test
 import (
 	"fmt"
 	"testing"
+	"time"
 
 	"github.com/chromedp/chromedp"
 
@@ -143,6 +144,20 @@ func TestWebPageNamesObjectsWithProblems(t *testing.T) {
 	p.class.change(func() { p.class.depth["replicaset-controller"] = 7 })
 	p.await(`document.getElementById("headline").innerText.includes("replicaset is busiest")`)
 	p.class.change(func() { p.class.depth, p.class.problems = map[string]int64{}, nil })
+	p.await(`document.getElementById("state").innerText === "settled"`)
+}
+
+// TestWebPageNamesOperatorThatHasEnded checks that the page says, as status and the terminal do, that the operator of dev does not run.
+func TestWebPageNamesOperatorThatHasEnded(t *testing.T) {
+	t.Parallel()
+	p := openClass(t, 1280, 720, nil)
+	p.await(`document.getElementById("state").innerText === "settled"`)
+	p.class.change(func() {
+		p.class.endedOperator = observe.EndedOperator{Time: time.Now(), Reason: "the operator exited with code 1: TypeError: <b>x</b> is not a function"}
+	})
+	p.await(`document.getElementById("state").innerText === "settled, the operator of dev does not run" && document.getElementById("state").dataset.state === "bad"`)
+	p.await(`document.getElementById("headline").innerText === "The operator of dev does not run: it exited with code 1: TypeError: <b>x</b> is not a function"`)
+	p.class.change(func() { p.class.endedOperator = observe.EndedOperator{} })
 	p.await(`document.getElementById("state").innerText === "settled"`)
 }
 

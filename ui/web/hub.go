@@ -178,6 +178,8 @@ type statusMessage struct {
 	Controllers []observe.Controller `json:"controllers"`
 	Clients     []observe.Client     `json:"clients"`
 	Problems    problemsText         `json:"problems"`
+	// EndedOperator is how the operator of dev has ended, while it does not run.
+	EndedOperator string `json:"endedOperator,omitempty"`
 }
 
 // problemsText is what ui.SummarizeProblems returns.
@@ -188,7 +190,12 @@ type problemsText struct {
 
 // setStatus keeps the controllers and clients of a snapshot, and the problems of objects.
 func (h *hub) setStatus(s observe.Snapshot) {
-	m := statusMessage{Speed: s.Process.Speed, Controllers: append([]observe.Controller{}, s.Controllers...), Clients: append([]observe.Client{}, s.Clients...)}
+	m := statusMessage{
+		Speed:         s.Process.Speed,
+		Controllers:   append([]observe.Controller{}, s.Controllers...),
+		Clients:       append([]observe.Client{}, s.Clients...),
+		EndedOperator: ui.EndedOperatorReason(s),
+	}
 	m.Problems.Short, m.Problems.Sentence = ui.SummarizeProblems(s)
 	data, err := json.Marshal(m)
 	if err != nil {

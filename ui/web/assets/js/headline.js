@@ -23,7 +23,7 @@ export function describeFailing(model) {
     return n === 1 ? `1 key ${fails}` : n ? `${n}${more} keys ${fail}` : "";
   };
   const before = "failed before the stop";
-  return [broken ? count(broken, "controller") + " failed" : "", keys(all.filter((c) => !isOff(c)), "fails", "fail"), keys(all.filter(isOff), before, before), model.problems.short].filter(Boolean).join(", ");
+  return [model.endedOperator ? "the operator of dev does not run" : "", broken ? count(broken, "controller") + " failed" : "", keys(all.filter((c) => !isOff(c)), "fails", "fail"), keys(all.filter(isOff), before, before), model.problems.short].filter(Boolean).join(", ");
 }
 
 // waitNote says that a controller waits for a kind, and why that cannot be listed.
@@ -69,6 +69,7 @@ export class Headline {
     this.rejected = this.rejected.filter((e) => now - e.at < 2 * lately);
     this.busiest = this.findBusiest(names);
     const all = [...model.controllers.values()];
+    if (model.endedOperator) return ["bad", "The operator of dev does not run: " + model.endedOperator];
     const broken = all.find((c) => c.state === "failed");
     if (broken) return ["bad", `${shortName(broken.name)} has failed: ${broken.reason}`];
     const failing = all.filter((c) => lasting(c, model.process.settled).length > 0).sort((a, b) => isOff(a) - isOff(b))[0];

@@ -58,11 +58,12 @@ export class Model {
     this.recent = new Map(); // by kind: the objects that were written last
   }
 
-  setStatus({ controllers, clients, speed, problems = noProblems }) {
+  setStatus({ controllers, clients, speed, problems = noProblems, endedOperator = "" }) {
     this.speed = speed || "1";
     this.controllers = new Map(controllers.map((c) => [c.name, c]));
     this.clients = new Map(clients.map((c) => [c.name, c]));
     this.problems = problems;
+    this.endedOperator = endedOperator;
   }
 
   setSnapshot({ process, queues, time }) {
