@@ -18,14 +18,19 @@ const (
 	loopMemory = time.Minute
 )
 
-// graphChanges is the queue in which the garbage collector gets the events of all objects. Their syncs write nothing.
-const graphChanges = "garbage_collector_graph_changes"
+// alwaysBusy are the queues of the API server and the garbage collector that are as busy in an idle control plane: with what
+// is checked again and again, and with the events of all objects. Their syncs rarely write anything.
+var alwaysBusy = map[string]bool{
+	"LocalAvailabilityController":        true,
+	"RemoteAvailabilityController":       true,
+	"garbage_collector_graph_changes":    true,
+	"open_api_v3_aggregation_controller": true,
+}
 
-// IsRepeating reports whether anything happens often enough to be a hot loop. Queues of the API server itself are as busy
-// in an idle control plane.
+// IsRepeating reports whether anything happens often enough to be a hot loop.
 func IsRepeating(s observe.Snapshot) bool {
 	for i := range s.Queues {
-		if q := &s.Queues[i]; q.AddRate >= loopRate && !IsInternal(q.Controller) && q.Name != graphChanges {
+		if q := &s.Queues[i]; q.AddRate >= loopRate && !alwaysBusy[q.Name] {
 			return true
 		}
 	}

@@ -52,8 +52,6 @@ const (
 	longBusyHeadroom = 160 << 20
 	longBusySaving   = busyHeadroom - longBusyHeadroom
 	longBusy         = 2 * time.Minute
-	// collapseAfter is when moving a heap into huge pages pays, which takes as long as a small burst.
-	collapseAfter = 3 * time.Second
 	// maxSteadyHeadroom bounds the headroom of steady work, such as the leases of a
 	// thousand nodes, which would otherwise be collected every few seconds.
 	maxSteadyHeadroom = 96 << 20
@@ -71,11 +69,10 @@ type heap struct {
 type collector struct {
 	setPercent      func(int) (old int)
 	read            func() heap
-	allocated       func() uint64                 // bytes since the start of the process
-	afterCollection func(func())                  // calls once, after the next collection
-	extend          func(uint64)                  // has so many bytes of the heap in huge pages, once they are used
-	collapse        func(uint64, <-chan struct{}) // moves what is used of them there
-	release         func() error                  // returns unused memory to the system
+	allocated       func() uint64 // bytes since the start of the process
+	afterCollection func(func())  // calls once, after the next collection
+	extend          func(uint64)  // has so many bytes of the heap in huge pages, once they are used
+	release         func() error  // returns unused memory to the system
 }
 
 // Governor sets the garbage collector's percentage, from Start until Close.
@@ -98,7 +95,7 @@ func Start(keep bool) *Governor {
 	if keep || !metricsSupported() || !first.TakeOver(userHasChosen) {
 		return newGovernor(collector{})
 	}
-	g := newGovernor(collector{debug.SetGCPercent, readHeap, readAllocated, afterCollection, hugepages.Extend, hugepages.Collapse, release})
+	g := newGovernor(collector{debug.SetGCPercent, readHeap, readAllocated, afterCollection, hugepages.Extend, release})
 	g.start()
 	return g
 }
@@ -298,21 +295,11 @@ func (g *Governor) makeRoom(busy time.Duration) bool {
 	if !g.adjustPercent(headroom) { // it refers to what is alive now
 		return false
 	}
-	size := g.extend(headroom)
-	if busy > collapseAfter {
-		g.collector.collapse(size, g.closed)
-	}
-	return true
-}
-
-// extend takes the lock, as it changes the percentage for a moment. It returns how large the heap may become.
-func (g *Governor) extend(headroom func(live uint64) uint64) uint64 {
-	g.mu.Lock()
+	g.mu.Lock() // extend changes the percentage for a moment
 	defer g.mu.Unlock()
 	h := g.collector.read()
-	size := h.base + headroom(h.live)
-	g.collector.extend(size)
-	return size
+	g.collector.extend(h.base + headroom(h.live))
+	return true
 }
 
 // notifyAfterCollection sends once, after the next collection, and never blocks.

@@ -78,17 +78,17 @@ func TestHeadroomOfLongWork(t *testing.T) {
 
 // fakeCollector is a garbage collector that collects when a test says so.
 type fakeCollector struct {
-	mu                  sync.Mutex
-	percent             int
-	heap                heap
-	waiting             []func()
-	released            int
-	extended, collapsed []uint64
-	total               uint64 // allocated so far
+	mu       sync.Mutex
+	percent  int
+	heap     heap
+	waiting  []func()
+	released int
+	extended []uint64
+	total    uint64 // allocated so far
 }
 
 func (c *fakeCollector) governor() *Governor {
-	return newGovernor(collector{setPercent: c.setPercent, read: c.read, allocated: c.allocated, afterCollection: c.afterCollection, extend: c.extend, collapse: c.collapse, release: c.release})
+	return newGovernor(collector{setPercent: c.setPercent, read: c.read, allocated: c.allocated, afterCollection: c.afterCollection, extend: c.extend, release: c.release})
 }
 
 func (c *fakeCollector) setPercent(percent int) (old int) {
@@ -135,12 +135,6 @@ func (c *fakeCollector) extend(bytes uint64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.extended = append(c.extended, bytes)
-}
-
-func (c *fakeCollector) collapse(bytes uint64, _ <-chan struct{}) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.collapsed = append(c.collapsed, bytes)
 }
 
 func (c *fakeCollector) release() error {
@@ -190,16 +184,6 @@ func TestGovernorFollowsLoad(t *testing.T) {
 		want("after a collection within a second", c.collect(), 281)
 		if want := []uint64{(32 + 90) << 20}; !slices.Equal(c.extended, want) {
 			t.Errorf("%d bytes are in huge pages, want %d: what is alive and the headroom", c.extended, want)
-		}
-		if len(c.collapsed) > 0 {
-			t.Error("the heap of a short burst is moved into huge pages")
-		}
-		for range 4 {
-			time.Sleep(time.Second)
-			want("after more of them", c.collect(), 281)
-		}
-		if want := []uint64{(32 + 90) << 20}; !slices.Equal(c.collapsed, want) {
-			t.Errorf("%d bytes are moved into huge pages, want %d", c.collapsed, want)
 		}
 		time.Sleep(quietAfter)
 		synctest.Wait()

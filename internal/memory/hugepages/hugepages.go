@@ -8,7 +8,9 @@
 package hugepages
 
 import (
+	"cmp"
 	"runtime/debug"
+	"slices"
 	"sync"
 )
 
@@ -23,10 +25,9 @@ type span struct{ start, end uintptr }
 
 var (
 	mu       sync.Mutex
-	reserved uint64 // bytes
-	spans    []span // of the heap, that are advised
+	reserved uint64 // bytes of spans
+	spans    []span // of the heap, that are advised, in order and apart
 	avoided  bool   // they are advised to be in small pages
-	small    bool   // what is used of them may be in small pages
 )
 
 // Reserve makes the heap large enough for size bytes, and has them mapped in huge pages as soon as they
@@ -54,13 +55,31 @@ func Extend(size uint64) {
 	}
 }
 
-// reserve needs the lock. It at least doubles what is reserved, because it collects.
+// reserve needs the lock. It at least doubles what is reserved, because it collects. What it asks for may overlap with what
+// was reserved before and is free.
 func reserve(size uint64) {
 	wanted := min(max(size, 2*reserved), maxReserved)
-	if more := wanted - min(wanted, reserved); size > reserved && more > 0 && supported(more) {
-		reserved += more
-		spans = append(spans, grow(more))
+	if size <= reserved || wanted <= reserved || !supported(wanted) {
+		return
 	}
+	spans = union(append(spans, grow(wanted)))
+	reserved = 0
+	for _, s := range spans {
+		reserved += uint64(s.end - s.start)
+	}
+}
+
+// union returns the same addresses in order, as spans that neither overlap nor touch.
+func union(spans []span) (merged []span) {
+	slices.SortFunc(spans, func(a, b span) int { return cmp.Compare(a.start, b.start) })
+	for _, s := range spans {
+		if last := len(merged) - 1; last >= 0 && s.start <= merged[last].end {
+			merged[last].end = max(merged[last].end, s.end)
+			continue
+		}
+		merged = append(merged, s)
+	}
+	return merged
 }
 
 // Release returns unused memory of the heap to the system, as debug.FreeOSMemory does, and has what is
@@ -72,31 +91,9 @@ func Release() {
 	for _, s := range spans {
 		s.advise(false)
 	}
-	avoided, small = true, true
+	avoided = true
 	debug.FreeOSMemory()
 	for _, s := range spans {
 		s.split()
-	}
-}
-
-// Collapse moves what is in small pages since Release into size bytes of huge ones, until stop is closed. That takes 8 ms for one on a slow virtual machine; Linux can do it since 6.1.
-func Collapse(size uint64, stop <-chan struct{}) {
-	mu.Lock()
-	defer mu.Unlock()
-	if !small || avoided {
-		return
-	}
-	small = false
-	for _, s := range spans {
-		for ; s.start < s.end && size > 0; s.start += hugePage {
-			select {
-			case <-stop:
-				return
-			default:
-			}
-			if (span{s.start, s.start + hugePage}).collapse() {
-				size -= min(size, hugePage)
-			}
-		}
 	}
 }

@@ -8,26 +8,24 @@ import (
 	"runtime/debug"
 	"strconv"
 	"strings"
-	"syscall"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
 )
 
-// arenaSize is the unit in which the runtime reserves addresses for the heap of a 64-bit system: what
-// precedes an object in its arena is heap, too.
+// arenaSize is the unit in which the runtime reserves addresses for the heap of a 64-bit system.
 const arenaSize = 64 << 20
 
 const settings = "/sys/kernel/mm/transparent_hugepage/"
 
-// supported reports whether the advice makes a difference, and the system allows the heap more bytes: the
+// supported reports whether the advice makes a difference, and the system allows the heap so many bytes more: the
 // runtime ends the process otherwise. A limit, or strict accounting of what is reserved, rules it out.
-func supported(more uint64) bool {
+func supported(size uint64) bool {
 	return strings.Contains(read(settings+"enabled"), "[madvise]") &&
 		read(settings+"hpage_pmd_size") == strconv.Itoa(hugePage) &&
 		read("/proc/sys/vm/overcommit_memory") != "2" &&
 		!strings.Contains(os.Getenv("GODEBUG"), "disablethp=1") &&
-		unlimited(unix.RLIMIT_AS) && unlimited(unix.RLIMIT_DATA) && more <= memoryOfMachine()/2
+		unlimited(unix.RLIMIT_AS) && unlimited(unix.RLIMIT_DATA) && size <= memoryOfMachine()/2
 }
 
 // read returns what a file of the kernel says, or nothing if there is none.
@@ -54,13 +52,13 @@ func memoryOfMachine() uint64 {
 	return uint64(info.Totalram) * uint64(info.Unit)
 }
 
-// grow makes the heap larger by size bytes.
+// grow makes the heap large enough for an object of size bytes, and returns where that was.
 func grow(size uint64) span {
 	defer debug.SetGCPercent(debug.SetGCPercent(-1)) // or the allocation begins a collection of its own
 	var unused strings.Builder                       // unlike make, it leaves memory of the heap as it is
 	unused.Grow(int(size))
 	start := uintptr(unsafe.Pointer(unsafe.StringData(unused.String())))
-	added := span{start &^ (arenaSize - 1), start + uintptr(size)}
+	added := span{start, start + uintptr(size)}
 	added.advise(true)
 	runtime.KeepAlive(&unused)
 	runtime.GC() // frees that memory for what is allocated next
@@ -76,16 +74,13 @@ func (s span) advise(huge bool) {
 	s.madvise(unix.MADV_NOHUGEPAGE)
 }
 
-// collapse moves what is used of s into huge pages now. It reports whether there was anything.
-func (s span) collapse() bool { return s.madvise(unix.MADV_COLLAPSE) == 0 }
-
 // split ends huge pages of which the heap has returned a part: the kernel would keep the whole page until
 // memory is short. That it splits what is only partly mapped is how it implements MADV_COLD.
 func (s span) split() { s.madvise(unix.MADV_COLD) }
 
-// madvise passes addresses, not a slice: the memory is the heap's, and mostly free. The kernel leaves out
-// what is not mapped, and reports an error then.
-func (s span) madvise(advice uintptr) syscall.Errno {
-	_, _, errno := unix.Syscall(unix.SYS_MADVISE, s.start, s.end-s.start, advice)
-	return errno
+// madvise passes addresses, not a slice: the memory is the heap's, and mostly free. What precedes s in its arena is heap,
+// too. The kernel leaves out what is not mapped, and reports an error then.
+func (s span) madvise(advice uintptr) {
+	start := s.start &^ (arenaSize - 1)
+	_, _, _ = unix.Syscall(unix.SYS_MADVISE, start, s.end-start, advice)
 }

@@ -9,6 +9,4 @@ func grow(uint64) span { return span{} }
 
 func (span) advise(bool) {}
 
-func (span) collapse() bool { return false }
-
 func (span) split() {}
