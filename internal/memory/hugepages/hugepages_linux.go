@@ -49,7 +49,7 @@ func memoryOfMachine() uint64 {
 	if unix.Sysinfo(&info) != nil {
 		return 0
 	}
-	return uint64(info.Totalram) * uint64(info.Unit)
+	return uint64(info.Totalram) * uint64(info.Unit) //nolint:unconvert // the type depends on the platform
 }
 
 // grow makes the heap large enough for an object of size bytes, and returns where that was.

@@ -73,7 +73,7 @@ func TestRelease(t *testing.T) {
 		used[i] = 1
 	}
 	before := resident(t, spans[0])
-	used = nil
+	runtime.KeepAlive(used)
 	Release()
 	if after := resident(t, spans[0]); after+30*1024 > before {
 		t.Errorf("%d KiB are resident, before the release of 32 MiB there were %d", after, before)
