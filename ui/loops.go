@@ -18,8 +18,8 @@ const (
 	loopMemory = time.Minute
 )
 
-// alwaysBusy are the queues of the API server and the garbage collector that are as busy in an idle control plane: with what
-// is checked again and again, and with the events of all objects. Their syncs rarely write anything.
+// alwaysBusy are queues that get keys in an idle control plane, too: of checks that the API server repeats, and of the events
+// of all objects, for the garbage collector. Their syncs rarely write anything.
 var alwaysBusy = map[string]bool{
 	"LocalAvailabilityController":        true,
 	"RemoteAvailabilityController":       true,

@@ -292,13 +292,14 @@ func (g *Governor) makeRoom(busy time.Duration) bool {
 	if busy > longBusy {
 		headroom = longBusyHeadroomFor
 	}
-	if !g.adjustPercent(headroom) { // it refers to what is alive now
-		return false
-	}
-	g.mu.Lock() // extend changes the percentage for a moment
+	g.mu.Lock()
 	defer g.mu.Unlock()
 	h := g.collector.read()
-	g.collector.extend(h.base + headroom(h.live))
+	room := headroom(h.live)
+	if !g.setPercent(percentFor(h, room)) {
+		return false
+	}
+	g.collector.extend(h.base + room) // changes the percentage for a moment: it needs the lock, too
 	return true
 }
 

@@ -24,16 +24,15 @@ const hugePage = 2 << 20
 type span struct{ start, end uintptr }
 
 var (
-	mu       sync.Mutex
-	reserved uint64 // bytes of spans
-	spans    []span // of the heap, that are advised, in order and apart
-	avoided  bool   // they are advised to be in small pages
+	mu      sync.Mutex
+	spans   []span // of the heap, that are advised, in order and apart
+	avoided bool   // they are advised to be in small pages
 )
 
 // Reserve makes the heap large enough for size bytes, and has them mapped in huge pages as soon as they
 // are used; until then they take no memory. It collects the garbage, and counts as an allocation of that
-// size. Without it, or if it cannot, everything works, too. It is for the program: what imports a package
-// does not expect a heap of that size.
+// size. Without it, or if it cannot, everything works, too. Only the program ctrlplane calls it: another
+// program that imports these packages does not expect a heap of that size.
 func Reserve(size uint64) {
 	mu.Lock()
 	defer mu.Unlock()
@@ -44,7 +43,7 @@ func Reserve(size uint64) {
 func Extend(size uint64) {
 	mu.Lock()
 	defer mu.Unlock()
-	if reserved > 0 {
+	if len(spans) > 0 {
 		reserve(size)
 	}
 	if avoided {
@@ -58,15 +57,19 @@ func Extend(size uint64) {
 // reserve needs the lock. It at least doubles what is reserved, because it collects. What it asks for may overlap with what
 // was reserved before and is free.
 func reserve(size uint64) {
-	wanted := min(max(size, 2*reserved), maxReserved)
-	if size <= reserved || wanted <= reserved || !supported(wanted) {
-		return
+	before := reserved()
+	wanted := min(max(size, 2*before), maxReserved)
+	if size > before && wanted > before && supported(wanted) {
+		spans = union(append(spans, grow(wanted)))
 	}
-	spans = union(append(spans, grow(wanted)))
-	reserved = 0
+}
+
+// reserved returns how many bytes spans have.
+func reserved() (bytes uint64) {
 	for _, s := range spans {
-		reserved += uint64(s.end - s.start)
+		bytes += uint64(s.end - s.start)
 	}
+	return bytes
 }
 
 // union returns the same addresses in order, as spans that neither overlap nor touch.

@@ -20,16 +20,17 @@ const mib = 1 << 20
 
 // The heap grows into what was reserved, once; with more it grows by as much again.
 func TestReserve(t *testing.T) {
-	needHugePages(t)
-	defer forget()
+	if !isAlone(t) {
+		return
+	}
 	Extend(64 * mib)
-	if reserved != 0 {
-		t.Errorf("reserved %d MiB without Reserve", reserved/mib)
+	if reserved() != 0 {
+		t.Errorf("reserved %d MiB without Reserve", reserved()/mib)
 	}
 	Reserve(64 * mib)
 	Extend(32 * mib)
-	if reserved != 64*mib || len(spans) != 1 {
-		t.Fatalf("reserved %d MiB in %d parts, want 64 in one", reserved/mib, len(spans))
+	if reserved() != 64*mib || len(spans) != 1 {
+		t.Fatalf("reserved %d MiB in %d parts, want 64 in one", reserved()/mib, len(spans))
 	}
 	used := make([]byte, 32*mib)
 	if at := uintptr(unsafe.Pointer(unsafe.SliceData(used))); at < spans[0].start || at >= spans[0].end {
@@ -37,8 +38,8 @@ func TestReserve(t *testing.T) {
 	}
 	wantFlag(t, spans[0], "hg")
 	Extend(80 * mib)
-	if reserved < 128*mib {
-		t.Errorf("reserved %d MiB, want 128", reserved/mib)
+	if reserved() < 128*mib {
+		t.Errorf("reserved %d MiB, want 128", reserved()/mib)
 	}
 	for _, s := range spans {
 		wantFlag(t, s, "hg")
@@ -50,23 +51,27 @@ func TestReserve(t *testing.T) {
 
 // Where objects were freed before, the runtime clears what it allocates next, all of it.
 func TestReserveTakesNoMemory(t *testing.T) {
-	needHugePages(t)
+	if !isAlone(t) {
+		return
+	}
 	for range 3 {
 		for used := make([]byte, 3*mib); len(used) > 0; used = used[1:] {
 			used[0] = 1
 		}
 		runtime.GC()
-		Reserve(reserved + 64*mib)
-		if got := resident(t, spans[len(spans)-1]); got > 48*1024 {
-			t.Errorf("%d KiB are resident of %d MiB", got, reserved/mib)
+		all := span{0, ^uintptr(0)}
+		before := resident(t, all)
+		Reserve(reserved() + 64*mib)
+		if after := resident(t, all); after > before+16*1024 {
+			t.Errorf("%d KiB are resident, before %d MiB were reserved there were %d", after, reserved()/mib, before)
 		}
 	}
-	forget()
 }
 
 func TestRelease(t *testing.T) {
-	needHugePages(t)
-	defer forget()
+	if !isAlone(t) {
+		return
+	}
 	Reserve(64 * mib)
 	used := make([]byte, 32*mib)
 	for i := range used {
@@ -81,8 +86,8 @@ func TestRelease(t *testing.T) {
 	wantFlag(t, spans[0], "nh")
 	Extend(64 * mib)
 	wantFlag(t, spans[0], "hg")
-	if reserved != 64*mib {
-		t.Errorf("reserved %d MiB, want 64", reserved/mib)
+	if reserved() != 64*mib {
+		t.Errorf("reserved %d MiB, want 64", reserved()/mib)
 	}
 }
 
@@ -102,14 +107,7 @@ func TestUnion(t *testing.T) {
 
 // With a limit the heap stays as it is: beyond it the runtime ends the process.
 func TestReserveWithALimit(t *testing.T) {
-	needHugePages(t)
-	if os.Getenv("HUGEPAGES_LIMIT") == "" {
-		cmd := exec.Command(os.Args[0], "-test.run=^TestReserveWithALimit$", "-test.v")
-		cmd.Env = append(os.Environ(), "HUGEPAGES_LIMIT=1")
-		out, err := cmd.CombinedOutput()
-		if err != nil || !strings.Contains(string(out), "--- PASS") {
-			t.Errorf("%v: %s", err, out)
-		}
+	if !isAlone(t) {
 		return
 	}
 	limit := unix.Rlimit{Cur: addressSpace(t) + 256*mib, Max: unix.RLIM_INFINITY}
@@ -117,20 +115,27 @@ func TestReserveWithALimit(t *testing.T) {
 		t.Fatal(err)
 	}
 	Reserve(1024 * mib)
-	if reserved != 0 {
-		t.Errorf("reserved %d MiB", reserved/mib)
+	if reserved() != 0 {
+		t.Errorf("reserved %d MiB", reserved()/mib)
 	}
 }
 
-func needHugePages(t *testing.T) {
+// isAlone runs the test in a process of its own, where no other has used the heap before, and reports whether this is it.
+func isAlone(t *testing.T) bool {
 	t.Helper()
+	if os.Getenv("ALONE") == t.Name() {
+		return true
+	}
 	if !supported(64 * mib) {
 		t.Skip("the kernel maps huge pages for all processes, or for none, or memory is limited")
 	}
+	cmd := exec.Command(os.Args[0], "-test.run=^"+t.Name()+"$", "-test.v", "-test.count=1")
+	cmd.Env = append(os.Environ(), "ALONE="+t.Name())
+	if out, err := cmd.CombinedOutput(); err != nil || !strings.Contains(string(out), "--- PASS") {
+		t.Errorf("%v: %s", err, out)
+	}
+	return false
 }
-
-// forget lets the next test begin without a reservation; the memory stays with the heap.
-func forget() { reserved, spans, avoided = 0, nil, false }
 
 // addressSpace returns the size of the process in bytes.
 func addressSpace(t *testing.T) uint64 {
