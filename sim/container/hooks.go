@@ -157,10 +157,7 @@ func (s *session) runPostStart(r *run, of *corev1.Pod, c *corev1.Container, ende
 		return
 	}
 	s.mu.Lock()
-	r.state.InHook = false
-	if r.settled {
-		s.begin(r, of, c)
-	}
+	s.begin(r, of, c)
 	s.mu.Unlock()
 	s.changed(r.pod) // also of containers that wait for the hook
 }

@@ -39,7 +39,6 @@ type run struct {
 	command func(*corev1.Container) []string // Spec.CommandOf, if it waits for what it needs
 	retry   chan struct{}                    // while it is blocked: receives when it may not be any more
 	signals chan syscall.Signal              // while its command runs in the shell
-	settled bool                             // its command has waited, or has worked for maxSettle
 	timer   *time.Timer                      // while its command sleeps
 	done    chan struct{}                    // closed when its command has ended; nil until something waits
 	box     *box                             // its files; nil until something needs them
@@ -206,7 +205,6 @@ const maxSettle = time.Second
 // settle notes that the command of a run did not end at once.
 func (s *session) settle(r *run, of *corev1.Pod, c *corev1.Container) {
 	s.mu.Lock()
-	r.settled = true
 	begins := !r.state.InHook && r.state.Phase < Running
 	if begins {
 		s.begin(r, of, c)
