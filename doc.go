@@ -25,7 +25,9 @@
 //     that the next collection comes 256 MiB beyond the live heap; afterwards it follows
 //     the load. When there is little to do, unused memory is returned to the operating
 //     system (debug.FreeOSMemory) and, on Linux, pages of the executable file are removed
-//     from memory. Opt out with Server.KeepGCSettings, or by setting GOGC, GOMEMLIMIT or
+//     from memory. Where a control group limits the memory of the process, as in a
+//     container, the heap is limited, too (debug.SetMemoryLimit), to leave room for the rest.
+//     Opt out with Server.KeepGCSettings, or by setting GOGC, GOMEMLIMIT or
 //     their functions in runtime/debug: then nothing of this happens. A percentage that
 //     another part of the process sets while the Server runs stays.
 //   - The logger and the verbosity of klog: to Server.Log, or discarded without one. There

@@ -83,7 +83,7 @@ type Server struct {
 	// Log configures the log of all components; nil = none. An empty Path is
 	// ctrlplane.log in the data folder.
 	Log *LogConfig
-	// KeepGCSettings leaves the garbage collector's percentage and the memory of the
+	// KeepGCSettings leaves the garbage collector's settings and the memory of the
 	// process alone: see "Process-wide effects" in the package comment.
 	KeepGCSettings bool
 	// OnWarning receives one line about a problem that does not stop the start, and later

@@ -4,9 +4,9 @@
 //
 // What it changes belongs to the whole process: the percentage of
 // debug.SetGCPercent, memory that the heap has freed (debug.FreeOSMemory) and, on
-// Linux, huge pages of the heap and resident pages of the executable file. It changes nothing if the user has
-// set GOGC, GOMEMLIMIT or the percentage, stops as soon as something else in the
-// process sets the percentage, and restores the default in Close.
+// Linux, the limit of debug.SetMemoryLimit, huge pages of the heap and resident pages of the executable
+// file. It changes nothing if the user has set GOGC, GOMEMLIMIT or the percentage, stops as soon as
+// something else in the process sets the percentage, and restores the defaults in Close.
 package memory
 
 import (
@@ -73,6 +73,7 @@ type collector struct {
 	afterCollection func(func())  // calls once, after the next collection
 	extend          func(uint64)  // has so many bytes of the heap in huge pages, once they are used
 	release         func() error  // returns unused memory to the system
+	limit           func() func() // bounds the heap where a control group limits the memory of the process, until the result is called
 }
 
 // Governor sets the garbage collector's percentage, from Start until Close.
@@ -84,9 +85,10 @@ type Governor struct {
 	starting bool
 	set      int // the percentage that the Governor has set last
 
-	closed chan struct{}
-	close  func()
-	loop   sync.WaitGroup
+	unlimit func()
+	closed  chan struct{}
+	close   func()
+	loop    sync.WaitGroup
 }
 
 // Start raises the percentage for the start of a control plane. If keep is set, or the
@@ -95,7 +97,7 @@ func Start(keep bool) *Governor {
 	if keep || !metricsSupported() || !first.TakeOver(userHasChosen) {
 		return newGovernor(collector{})
 	}
-	g := newGovernor(collector{debug.SetGCPercent, readHeap, readAllocated, afterCollection, hugepages.Extend, release})
+	g := newGovernor(collector{debug.SetGCPercent, readHeap, readAllocated, afterCollection, hugepages.Extend, release, limitHeap})
 	g.start()
 	return g
 }
@@ -133,11 +135,12 @@ func readMetrics(names ...string) (values []uint64, ok bool) {
 
 func newGovernor(c collector) *Governor {
 	closed := make(chan struct{})
-	return &Governor{collector: c, closed: closed, close: sync.OnceFunc(func() { close(closed) })}
+	return &Governor{collector: c, unlimit: func() {}, closed: closed, close: sync.OnceFunc(func() { close(closed) })}
 }
 
 func (g *Governor) start() {
 	g.governed, g.starting = true, true
+	g.unlimit = g.collector.limit()
 	g.set = startPercent(g.collector.read())
 	g.collector.setPercent(g.set)
 	g.collector.afterCollection(g.continueStart)
@@ -169,14 +172,14 @@ func (g *Governor) Started(log *slog.Logger) {
 	}
 }
 
-// Close restores the default percentage, unless another part of the process has
-// changed it since, and returns when the Governor's goroutine has
-// ended. It is idempotent.
+// Close restores the defaults, unless another part of the process has changed them
+// since, and returns when the Governor's goroutine has ended. It is idempotent.
 func (g *Governor) Close() error {
 	g.mu.Lock()
 	g.starting = false
 	g.setPercent(first.DefaultPercent)
 	g.governed = false
+	g.unlimit()
 	g.mu.Unlock()
 	g.close()
 	g.loop.Wait()

@@ -76,6 +76,15 @@ func TestHeadroomOfLongWork(t *testing.T) {
 	}
 }
 
+func TestHeapLimit(t *testing.T) {
+	const mib = 1 << 20
+	for memory, want := range map[uint64]int64{128 * mib: 64 * mib, 320 * mib: 224 * mib, 2000 * mib: 1800 * mib, math.MaxUint64: math.MaxInt64 - math.MaxInt64/10} {
+		if got := heapLimit(memory); got != want {
+			t.Errorf("of %d bytes: got %d, want %d", memory, got, want)
+		}
+	}
+}
+
 // fakeCollector is a garbage collector that collects when a test says so.
 type fakeCollector struct {
 	mu       sync.Mutex
@@ -84,11 +93,12 @@ type fakeCollector struct {
 	waiting  []func()
 	released int
 	extended []uint64
+	limited  bool
 	total    uint64 // allocated so far
 }
 
 func (c *fakeCollector) governor() *Governor {
-	return newGovernor(collector{setPercent: c.setPercent, read: c.read, allocated: c.allocated, afterCollection: c.afterCollection, extend: c.extend, release: c.release})
+	return newGovernor(collector{setPercent: c.setPercent, read: c.read, allocated: c.allocated, afterCollection: c.afterCollection, extend: c.extend, release: c.release, limit: c.limit})
 }
 
 func (c *fakeCollector) setPercent(percent int) (old int) {
@@ -144,6 +154,11 @@ func (c *fakeCollector) release() error {
 	return errors.New("not here")
 }
 
+func (c *fakeCollector) limit() (restore func()) {
+	c.limited = true
+	return func() { c.limited = false }
+}
+
 // collect makes a collection and returns the percentage that follows from it.
 func (c *fakeCollector) collect() int {
 	c.mu.Lock()
@@ -177,6 +192,9 @@ func TestGovernorFollowsLoad(t *testing.T) {
 		}
 		g.start()
 		want("starting", c.current(), 800)
+		if !c.limited {
+			t.Error("the heap is not limited")
+		}
 		want("after the first collection of a start", c.collect(), longStartPercent)
 		g.Started(quietLog())
 		want("started", c.current(), longStartPercent)
@@ -194,6 +212,9 @@ func TestGovernorFollowsLoad(t *testing.T) {
 		want("after the collection of the release", c.collect(), 75)
 		g.Close()
 		want("closed", c.current(), 100)
+		if c.limited {
+			t.Error("the heap is limited after Close")
+		}
 		want("after a collection that follows Close", c.collect(), 100)
 		g.Close()
 	})

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"unsafe"
 
+	"github.com/KimMachineGun/automemlimit/memlimit"
 	"golang.org/x/sys/unix"
 )
 
@@ -25,7 +26,7 @@ func supported(size uint64) bool {
 		read(settings+"hpage_pmd_size") == strconv.Itoa(hugePage) &&
 		read("/proc/sys/vm/overcommit_memory") != "2" &&
 		!strings.Contains(os.Getenv("GODEBUG"), "disablethp=1") &&
-		unlimited(unix.RLIMIT_AS) && unlimited(unix.RLIMIT_DATA) && size <= memoryOfMachine()/2
+		unlimited(unix.RLIMIT_AS) && unlimited(unix.RLIMIT_DATA) && size <= available()/2
 }
 
 // read returns what a file of the kernel says, or nothing if there is none.
@@ -43,13 +44,17 @@ func unlimited(resource int) bool {
 	return err == nil && limit.Cur == unix.RLIM_INFINITY
 }
 
-// memoryOfMachine returns its size in bytes.
-func memoryOfMachine() uint64 {
+// available returns the memory of the machine, or what the control group of the process may use of it, in bytes.
+func available() uint64 {
 	var info unix.Sysinfo_t
 	if unix.Sysinfo(&info) != nil {
 		return 0
 	}
-	return uint64(info.Totalram) * uint64(info.Unit) //nolint:unconvert // the type depends on the platform
+	memory := uint64(info.Totalram) * uint64(info.Unit) //nolint:unconvert // the type depends on the platform
+	if limit, err := memlimit.FromCgroup(); err == nil {
+		memory = min(memory, limit)
+	}
+	return memory
 }
 
 // grow makes the heap large enough for an object of size bytes, and returns where that was.
