@@ -108,7 +108,7 @@ func nameProblem(p *observe.Problem, most int) string {
 	}
 	text := describeProblem(p) + ": " + strings.Join(names, ", ")
 	if more := p.Count - len(names); more > 0 {
-		text += fmt.Sprintf(" and %d more", more)
+		text += fmt.Sprintf(" and %s more", GroupDigits(more))
 	}
 	return text
 }

@@ -16,7 +16,8 @@ const (
 	recheckInterval  = 10 * time.Millisecond  // after a check that found no work
 	requiredChecks   = 2                      // in a row that must find no work
 	quietTime        = 20 * time.Millisecond  // without activity
-	progressInterval = 500 * time.Millisecond // between progress reports
+	progressInterval = 500 * time.Millisecond // between progress reports, at first
+	maxProgress      = 10 * time.Second       // between progress reports, after a while
 	recentTime       = time.Second            // how long work counts whose effects are awaited
 )
 
@@ -63,7 +64,7 @@ func HasBeenQuiet(s observe.Snapshot) bool {
 // Wait returns when two checks in a row find no remaining work, and there was no activity for 20 ms. If ctx reaches its
 // deadline first, the error is a [*BusyError], which also has the work of a moment ago if only
 // its effects are awaited then. progress, if not nil, is called with the
-// remaining work when other places are busy than before, at most twice a second.
+// remaining work when other places are busy than before, at most twice a second, and the less often the longer the wait.
 func Wait(ctx context.Context, src Source, horizon time.Duration, progress func([]Work)) error {
 	timer := time.NewTimer(pollInterval)
 	defer timer.Stop()
@@ -95,7 +96,7 @@ func Wait(ctx context.Context, src Source, horizon time.Duration, progress func(
 		if len(work) == 0 && !HasBeenQuiet(s) {
 			work = RecentActivity()
 		}
-		if places := placesOf(work); progress != nil && places != reported && time.Since(lastReport) >= progressInterval {
+		if places := placesOf(work); progress != nil && places != reported && time.Since(lastReport) >= reportAfter(time.Since(began)) {
 			reported, lastReport = places, time.Now()
 			progress(work)
 		}
@@ -111,6 +112,12 @@ func Wait(ctx context.Context, src Source, horizon time.Duration, progress func(
 // CPU here and in the control plane, which what is awaited needs: the longer a wait, the fewer they are.
 func pauseAfter(waited time.Duration) time.Duration {
 	return min(max(pollInterval, waited/20), maxPollInterval)
+}
+
+// reportAfter returns the time between two progress reports of a wait that has taken some time: what works changes many times
+// in a second, and a wait of minutes would fill the log of CI.
+func reportAfter(waited time.Duration) time.Duration {
+	return min(max(progressInterval, waited/2), maxProgress)
 }
 
 // placesOf names the places with remaining work.

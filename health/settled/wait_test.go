@@ -87,6 +87,27 @@ func TestProgress(t *testing.T) {
 	})
 }
 
+// Two controllers that work in turn are not reported twice a second for minutes.
+func TestLongWaitsReportLessOften(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		other := quietSnapshot(func(s *observe.Snapshot) { s.Process.Quiet, s.Clients = false, []observe.Client{{Name: "op (admin)", Writing: 1}} })
+		src := &fakeSource{}
+		for range 300 {
+			src.answers = append(src.answers, snapshotWithDepth(2), other)
+		}
+		src.answers = append(src.answers, quietSnapshot(nil))
+		began, last := time.Now(), time.Now()
+		reports := 0
+		var pause time.Duration
+		if err := Wait(t.Context(), src, time.Second, func([]Work) { reports++; pause, last = time.Since(last), time.Now() }); err != nil {
+			t.Fatal(err)
+		}
+		if waited := time.Since(began); waited < time.Minute || reports > 20 || pause < 10*time.Second {
+			t.Errorf("%d reports in %v, the last after %v", reports, waited, pause)
+		}
+	})
+}
+
 func TestDeadlineReportsRemainingWork(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cause := errors.New("timed out after 1s")
