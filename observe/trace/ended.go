@@ -35,6 +35,7 @@ func (p *painter) notRunning(o Options, records []observe.Record, about observe.
 			silent = append(silent, c)
 		}
 	}
+	list = append(p.endedOperator(now, about, len(list)+len(silent) > 0), list...)
 	for _, c := range silent {
 		isSaid := func(other *observe.Client) bool { // one of several clients of the same process is enough
 			return other.LastTime.After(c.LastTime) && slices.Contains(c.SharesConnection, other.Name)
@@ -45,6 +46,17 @@ func (p *painter) notRunning(o Options, records []observe.Record, about observe.
 		}
 	}
 	return list
+}
+
+// endedOperator says that the operator of "ctrlplane dev" has ended, if an operator of the object does not run. Of a custom
+// resource it says so anyway: one that ends at its start has left no trace of what it works for.
+func (p *painter) endedOperator(now observe.Snapshot, about observe.Object, worksForIt bool) []string {
+	isCustom := strings.Contains(about.Group, ".") && !strings.HasSuffix(about.Group, ".k8s.io")
+	e := now.Process.EndedOperator
+	if e.Time.IsZero() || !worksForIt && !isCustom {
+		return nil
+	}
+	return []string{"The operator of dev has not run" + p.since(e.Time, now.Time) + ": " + e.Cause() + "; dev starts it again when a source changes."}
 }
 
 // hasSuccessor reports whether another controller runs in the place of one: of another user or program, with the same

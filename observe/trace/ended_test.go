@@ -51,6 +51,37 @@ func TestOperatorsThatDoNotRun(t *testing.T) {
 	}
 }
 
+// The end of dev's operator is said of what an operator works for that does not run, and of any custom resource.
+func TestOperatorOfDevThatHasEnded(t *testing.T) {
+	now := workState(40, "running")
+	now.Queues = nil
+	now.Process.EndedOperator = observe.EndedOperator{Time: workStart, Reason: "the operator exited with code 2: panic: x"}
+	off := now
+	off.Controllers = slices.Clone(now.Controllers)
+	off.Controllers[0].State, off.Controllers[0].Reason, off.Controllers[0].Since = observe.StateOff, observe.ReasonEnded, workStart
+	wrote := observe.Record{Seq: 9, Time: workStart, Event: &observe.Called{Controller: "operator/site", Verb: "create", Status: 201, Object: deployment("web")}}
+	const dev = "The operator of dev has not run since 12:00:00.000 (40.0 s): it exited with code 2: panic: x; dev starts it again when a source changes."
+	for name, tc := range map[string]struct {
+		now   observe.Snapshot
+		about observe.Object
+		want  int // sentences
+	}{
+		"a custom resource":                       {now, workSite("a"), 1},
+		"not one of the operator":                 {now, deployment("web"), 0},
+		"what it made, and it reports":            {off, deployment("web"), 2},
+		"a kind of Kubernetes that is in a group": {now, observe.Object{Group: "networking.k8s.io", Resource: "ingresses", Namespace: "default", Name: "a"}, 0},
+	} {
+		got := Working(Options{State: tc.now}, []observe.Record{wrote}, tc.about, Style{})
+		if len(got) != tc.want || tc.want > 0 && got[0] != dev {
+			t.Errorf("%s: got %q", name, got)
+		}
+	}
+	now.Process.EndedOperator = observe.EndedOperator{}
+	if got := Working(Options{State: now}, nil, workSite("a"), Style{}); got != nil {
+		t.Errorf("while it runs: got %q", got)
+	}
+}
+
 // connected returns the state with a process of the client that does not report.
 func connected(s observe.Snapshot) observe.Snapshot {
 	s.Clients = []observe.Client{{Name: "operator (admin)", Connected: true, Controllers: []string{"operator/site"}}}

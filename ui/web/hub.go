@@ -194,7 +194,7 @@ func (h *hub) setStatus(s observe.Snapshot) {
 		Speed:         s.Process.Speed,
 		Controllers:   append([]observe.Controller{}, s.Controllers...),
 		Clients:       append([]observe.Client{}, s.Clients...),
-		EndedOperator: ui.EndedOperatorReason(s),
+		EndedOperator: s.Process.EndedOperator.Cause(),
 	}
 	m.Problems.Short, m.Problems.Sentence = ui.SummarizeProblems(s)
 	data, err := json.Marshal(m)
