@@ -2,10 +2,7 @@ package command_test
 
 import (
 	"fmt"
-	"os"
-	"os/exec"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -13,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/ctrlplane/ctrlplane/internal/testutil/controlgroup"
 	"github.com/ctrlplane/ctrlplane/internal/testutil/program"
 )
 
@@ -20,11 +18,20 @@ import (
 // not know the limits of control groups: garbage would grow beyond it, and the kernel end the process.
 func TestLimitedMemory(t *testing.T) {
 	t.Parallel()
-	group := limitedGroup(t, 320<<20)
+	group, err := controlgroup.New(320 << 20)
+	if err != nil {
+		t.Skipf("no control group with limited memory can be made here: %v", err)
+	}
+	t.Cleanup(func() {
+		if err := group.Remove(); err != nil {
+			t.Error(err)
+		}
+	})
 	dir := filepath.Join(t.TempDir(), "data")
-	inside := program.Command(t, append([]string{"up", "--ui", "none", "--data-dir", dir}, minimal()...)...)
-	cmd := exec.Command("sh", append([]string{"-c", `echo $$ > "$0"/cgroup.procs && exec "$@"`, group}, inside.Args...)...)
-	cmd.Env, cmd.Dir = inside.Env, inside.Dir
+	cmd := program.Command(t, append([]string{"up", "--ui", "none", "--data-dir", dir}, minimal()...)...)
+	if err := group.Enter(cmd); err != nil {
+		t.Fatal(err)
+	}
 	p := program.Start(t, cmd, dir)
 	p.AwaitReady(t)
 	configMaps := p.Client(t).CoreV1().ConfigMaps("default")
@@ -43,27 +50,4 @@ func TestLimitedMemory(t *testing.T) {
 			}
 		}
 	}
-}
-
-// limitedGroup returns the folder of a new control group whose processes may use so many bytes of
-// memory. It skips the test where none can be made.
-func limitedGroup(t *testing.T, limit int64) string {
-	t.Helper()
-	root, file := "/sys/fs/cgroup", "memory.max"
-	if _, err := os.Stat(filepath.Join(root, "memory")); err == nil { // version 1
-		root, file = filepath.Join(root, "memory"), "memory.limit_in_bytes"
-	}
-	group, err := os.MkdirTemp(root, "ctrlplane-test-")
-	if err != nil {
-		t.Skipf("no control group can be made here: %v", err)
-	}
-	t.Cleanup(func() {
-		if err := os.Remove(group); err != nil {
-			t.Error(err)
-		}
-	})
-	if err := os.WriteFile(filepath.Join(group, file), []byte(strconv.FormatInt(limit, 10)), 0); err != nil {
-		t.Skipf("the memory of a control group cannot be limited here: %v", err)
-	}
-	return group
 }

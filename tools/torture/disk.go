@@ -92,7 +92,7 @@ func (r *round) shrink(disk string, resize func(bytes uint64) error) error {
 // or while it runs, so that all that are larger already cannot grow.
 func limitFileSize(r *round) error {
 	if r.rand.IntN(2) == 0 {
-		return r.underLimit(fmt.Sprintf("-f %d", r.rand.IntN(400_000)), true) // of 512 bytes
+		return r.underUlimit(fmt.Sprintf("-f %d", r.rand.IntN(400_000)), true) // of 512 bytes
 	}
 	dir, l := r.join("data"), r.newLedger(4)
 	c, err := r.up(dir, bare()...)

@@ -57,6 +57,7 @@ func allKinds() []kind {
 		needing(missingMount, "read-only folder", 1, readOnlyFolder),
 		stateless("descriptor limit", 1, limitDescriptors),
 		stateless("memory limit", 1, limitMemory),
+		needing(missingControlGroup, "small container", 1, limitContainer),
 		stateless("200 clients", 1, manyClients),
 		stateless("stuck readers", 1, stuckReaders),
 		stateless("hostile text", 1, hostileText),
