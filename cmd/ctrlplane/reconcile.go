@@ -136,7 +136,7 @@ func (r *reconcileCommand) sync(ctx context.Context, key cache.ObjectName, heade
 	c.ownGroup = true
 	c.cmd.Stdin = nil
 	c.passOn(out, out)
-	c.cmd.Env = append(os.Environ(), syncEnv+"="+header, dataDirEnv+"="+r.dataDir,
+	c.cmd.Env = append(commandEnv(""), syncEnv+"="+header, dataDirEnv+"="+r.dataDir,
 		"KUBECONFIG="+filepath.Join(r.dataDir, ctrlplane.KubeconfigFile))
 	if own := os.Getenv("KUBECONFIG"); own != "" && sameServer(own, filepath.Join(r.dataDir, ctrlplane.KubeconfigFile)) {
 		c.cmd.Env = append(c.cmd.Env, "KUBECONFIG="+own) // it may name a namespace

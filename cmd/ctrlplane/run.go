@@ -69,7 +69,9 @@ and exit with the command's exit code. The control plane is ephemeral unless
 The command inherits the environment, stdin, stdout and stderr. In addition it
 gets KUBECONFIG (a file in the data folder), CTRLPLANE_URL, CTRLPLANE_DATA_DIR (by
 which other verbs of ctrlplane find the control plane) and
-USE_EXISTING_CLUSTER=true (for envtest). Only the command writes to stdout.
+USE_EXISTING_CLUSTER=true (for envtest). Where the environment names a proxy, it also
+gets NO_PROXY and no_proxy with the loopback addresses. Only the command writes to
+stdout.
 
 On a terminal the command is in the terminal's foreground process group, which
 receives Ctrl-C and Ctrl-\ from the terminal, so ctrlplane does not forward

@@ -117,7 +117,7 @@ func startExitCode(err error) int {
 
 // start starts the command, with the variables by which it finds the control plane.
 func (c *commandProcess) start(kubeconfig, url string) error {
-	c.cmd.Env = append(os.Environ(),
+	c.cmd.Env = append(commandEnv(url),
 		"KUBECONFIG="+kubeconfig,
 		"CTRLPLANE_URL="+url,
 		dataDirEnv+"="+filepath.Dir(kubeconfig),
