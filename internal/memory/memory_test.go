@@ -78,9 +78,22 @@ func TestHeadroomOfLongWork(t *testing.T) {
 
 func TestHeapLimit(t *testing.T) {
 	const mib = 1 << 20
-	for memory, want := range map[uint64]int64{128 * mib: 64 * mib, 320 * mib: 224 * mib, 2000 * mib: 1800 * mib, math.MaxUint64: math.MaxInt64 - math.MaxInt64/10} {
-		if got := heapLimit(memory); got != want {
-			t.Errorf("of %d bytes: got %d, want %d", memory, got, want)
+	for _, tt := range []struct {
+		memory, others uint64
+		want           int64
+	}{
+		{100 * mib, 0, 50 * mib},
+		{200 * mib, 0, 104 * mib},
+		{240 * mib, 0, 144 * mib},
+		{320 * mib, 0, 224 * mib},
+		{2000 * mib, 0, 1800 * mib},
+		{2000 * mib, 1500 * mib, 404 * mib},
+		{2000 * mib, 1900 * mib, leastHeap},
+		{512 * mib, 600 * mib, leastHeap},
+		{math.MaxUint64, 0, math.MaxInt64 - math.MaxInt64/10},
+	} {
+		if got := heapLimit(tt.memory, tt.others); got != tt.want {
+			t.Errorf("of %d bytes, of which others use %d: got %d, want %d", tt.memory, tt.others, got, tt.want)
 		}
 	}
 }

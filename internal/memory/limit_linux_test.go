@@ -1,0 +1,113 @@
+package memory
+
+import (
+	"bufio"
+	"fmt"
+	"math"
+	"os"
+	"os/exec"
+	"runtime"
+	"runtime/debug"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/ctrlplane/ctrlplane/internal/testutil/controlgroup"
+)
+
+func TestSumFields(t *testing.T) {
+	const stat = "cache 99\nrss 7\ntotal_rss 4096\ntotal_shmem 8192\ntotal_rss_huge 5\n"
+	if got := sumFields([]byte(stat), groupV1.fields); got != 12288 {
+		t.Errorf("got %d", got)
+	}
+	if got := sumFields([]byte("anon 5\nfile 6\nshmem 7\n"), groupV2.fields); got != 12 {
+		t.Errorf("got %d", got)
+	}
+}
+
+// In a group with 512 MiB the limit becomes lower while another process of the group uses some of that, and higher afterwards.
+func TestLimitFollowsOtherProcesses(t *testing.T) {
+	const mib, used = 1 << 20, 200
+	switch os.Getenv("TEST_MEMORY") {
+	case "limited":
+		limitIsFollowed(t, used)
+		return
+	case "used":
+		memory := make([]byte, used*mib)
+		for i := range memory {
+			memory[i] = 1
+		}
+		fmt.Println("in use")
+		_, _ = bufio.NewReader(os.Stdin).ReadByte() // until the other process has seen that
+		runtime.KeepAlive(memory)
+		return
+	}
+	group, err := controlgroup.New(512 * mib)
+	if err != nil {
+		t.Skipf("no control group with limited memory can be made here: %v", err)
+	}
+	defer func() {
+		if err := group.Remove(); err != nil {
+			t.Error(err)
+		}
+	}()
+	cmd := again(t, "limited")
+	if err := group.Enter(cmd); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := cmd.CombinedOutput(); err != nil || !strings.Contains(string(out), "--- PASS") {
+		t.Errorf("%v: %s", err, out)
+	}
+}
+
+// again returns the same test in a process of its own.
+func again(t *testing.T, role string) *exec.Cmd {
+	cmd := exec.Command(os.Args[0], "-test.run=^"+t.Name()+"$", "-test.v", "-test.count=1")
+	cmd.Env = append(os.Environ(), "TEST_MEMORY="+role)
+	return cmd
+}
+
+func limitIsFollowed(t *testing.T, used int64) {
+	const mib = 1 << 20
+	limit := func() int64 { return debug.SetMemoryLimit(-1) / mib }
+	await := func(what string, reached func() bool) {
+		t.Helper()
+		for deadline := time.Now().Add(time.Minute); !reached(); time.Sleep(limitInterval / 10) {
+			if time.Now().After(deadline) {
+				t.Fatalf("%s: the limit is %d MiB", what, limit())
+			}
+		}
+	}
+	restore := limitHeap()
+	alone := limit()
+	if alone < 400 || alone > 416 {
+		t.Errorf("alone: %d MiB, want 416 less what the shell uses", alone)
+	}
+	other := again(t, "used")
+	in, err := other.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := other.Start(); err != nil {
+		t.Fatal(err)
+	}
+	await("another process uses memory", func() bool { return limit() <= alone-used })
+	if err := in.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := other.Wait(); err != nil {
+		t.Error(err)
+	}
+	await("it has ended", func() bool { return limit() >= alone-8 })
+	restore()
+	if got := debug.SetMemoryLimit(-1); got != math.MaxInt64 {
+		t.Errorf("restored: %d", got)
+	}
+	restore = limitHeap()
+	debug.SetMemoryLimit(300 * mib)
+	await("another part of the process has set a limit", func() bool { return limit() == 300 })
+	restore()
+	if limit() != 300 {
+		t.Errorf("restore has changed a limit that was set elsewhere to %d MiB", limit())
+	}
+}
