@@ -3,8 +3,10 @@ package ctrlplane
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"net"
+	"os"
 	"strconv"
 
 	"github.com/ctrlplane/ctrlplane/internal/neterror"
@@ -53,7 +55,23 @@ func (p *controlPlane) openListener(ctx context.Context) (net.Listener, error) {
 	case err != nil:
 		return nil, fmt.Errorf("cannot listen on %s: %w", address, err)
 	}
+	if err := checkRoute(ctx, localAddress(listener.Addr())); err != nil {
+		return nil, errors.Join(err, listener.Close())
+	}
 	return peer.Listen(listener), nil
+}
+
+// checkRoute fails if no program on this machine can connect to an address, as in a network namespace whose loopback
+// interface is down. It looks for a route, and sends nothing: UDP has no connections.
+func checkRoute(ctx context.Context, address string) error {
+	conn, err := new(net.Dialer).DialContext(ctx, "udp", address)
+	if err == nil {
+		return conn.Close()
+	}
+	if syscallErr, ok := errors.AsType[*os.SyscallError](err); ok {
+		err = syscallErr.Err
+	}
+	return fmt.Errorf("no program can connect to %s: %w: bring its network interface up, as with \"ip link set lo up\" for the loopback addresses", address, err)
 }
 
 // localAddress returns the address by which a client on this machine reaches a listener.

@@ -8,6 +8,18 @@ import (
 	"github.com/ctrlplane/ctrlplane/internal/testutil/program"
 )
 
+// TestLoopbackIsDown starts where no program can connect to the API server.
+func TestLoopbackIsDown(t *testing.T) {
+	t.Parallel()
+	if out, err := exec.Command("unshare", "-rn", "true").CombinedOutput(); err != nil {
+		t.Skipf("no network namespace of its own can be made here: %v %s", err, out)
+	}
+	inside := program.Command(t, append([]string{"run"}, minimal("--", "true")...)...)
+	cmd := exec.Command("unshare", append([]string{"-rn"}, inside.Args...)...)
+	cmd.Env, cmd.Dir = inside.Env, inside.Dir
+	program.RequireFailure(t, cmd, 125, "no program can connect to 127.0.0.1:", ": network is unreachable: bring its network interface up, as with \"ip link set lo up\"")
+}
+
 // TestServesAllAddressesWithoutNetwork listens on all addresses of a machine that has no
 // default route, as in a container without a network.
 func TestServesAllAddressesWithoutNetwork(t *testing.T) {
