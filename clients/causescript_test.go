@@ -234,6 +234,8 @@ func TestCausesOfScriptedPrograms(t *testing.T) {
 		"a second process":                  {playSecondProcess, tally{right: 2}},
 		"a failure of another process":      {playFailureOfAnotherProcess, tally{right: 3}},
 		"a list long after":                 {playListLongAfter, tally{right: 1}},
+		"a list for other work":             {func(s *script) { playLazyInformer(s, 3000) }, tally{right: 2}},
+		"a list soon after other work":      {func(s *script) { playLazyInformer(s, 300) }, tally{right: 2}},
 		"a start":                           {playStart, tally{right: 4}},
 		"created at the start":              {playCreatedAtStart, tally{right: 2}},
 		"created before the start":          {playCreatedBeforeStart, tally{right: 2}},
