@@ -2,6 +2,8 @@ package clients
 
 import (
 	"fmt"
+	"io"
+	"net/http"
 	"strings"
 )
 
@@ -41,4 +43,90 @@ func playLazyInformer(s *script, pause int) {
 	sendClass("ADDED", `{"kind":"PriorityClass","metadata":{"name":"system","uid":"p1","resourceVersion":"2"}}`)
 	ms(97)
 	s.write("Job ns/sample added 20", "POST", workloads, workload("sample", 21))
+}
+
+const (
+	statusOfQueue = queues + "/user-queue/status"
+	queuedJob     = jobs + "/sample"
+	itsWorkload   = workloads + "/job-sample"
+)
+
+// queueing is the program that queues Jobs: its controllers have written the same Workload at once.
+type queueing struct {
+	*script
+	sendQueue, sendJob, sendWorkload func(typ, object string)
+}
+
+func newQueueing(s *script) *queueing {
+	q := &queueing{s, s.watch(queues + "?watch=1"), s.watch(jobs + "?watch=1"), s.watch(workloads + "?watch=1")}
+	q.sendQueue("ADDED", queue(2))
+	ms(5000)
+	q.sendJob("ADDED", job("sample", 3))
+	ms(3)
+	s.write("Job ns/sample added 3", "POST", workloads, workload("sample", 4))
+	q.sendWorkload("ADDED", workload("sample", 4))
+	ms(4)
+	const truth = "Workload ns/job-sample added 4|Job ns/sample added 3"
+	s.together(
+		func() { s.write(truth, "PATCH", itsWorkload+"/status", workload("sample", 5)) },
+		func() { s.write(truth, "PUT", itsWorkload, workload("sample", 6)) },
+	)
+	q.sendWorkload("MODIFIED", workload("sample", 6))
+	ms(7000)
+	return q
+}
+
+// admit makes the scheduler of the program admit the Workload: what has started that is not known. The event comes
+// before the answer.
+func (q *queueing) admit(version, answer int) {
+	q.expect("", "PATCH")
+	q.request("PATCH", itsWorkload+"/status", "{}", func(w http.ResponseWriter) {
+		ms(10)
+		q.sendWorkload("MODIFIED", workload("sample", version))
+		ms(answer)
+		w.Header().Set("Content-Type", "application/json")
+		io.WriteString(w, workload("sample", version))
+	})
+}
+
+// The Workload of a Job is admitted, which hands over to the controller of Jobs. The status of the Queue that the Job names is
+// written meanwhile, but that comes after the sync for the Job has begun.
+func playAdmission(s *script) {
+	q := newQueueing(s)
+	q.admit(10, 30)
+	ms(1)
+	s.write("", "PATCH", statusOfQueue, queue(11))
+	ms(24)
+	q.sendQueue("MODIFIED", queue(11))
+	ms(16)
+	s.write("Workload ns/job-sample updated 10", "PATCH", queuedJob, job("sample", 12))
+}
+
+// The Job is written at once.
+func playPromptAdmission(s *script) {
+	q := newQueueing(s)
+	q.admit(10, 4)
+	ms(3)
+	s.write("Workload ns/job-sample updated 10", "PATCH", queuedJob, job("sample", 11))
+}
+
+// A timer writes a Job just after the program has written the status of the Queue.
+func playTimerAfterQueue(s *script) {
+	q := newQueueing(s)
+	s.write("", "PATCH", statusOfQueue, queue(11))
+	ms(24)
+	q.sendQueue("MODIFIED", queue(11))
+	ms(16)
+	s.write("", "PATCH", queuedJob, job("sample", 12))
+}
+
+// Another client changes the Queue and the Workload of a Job: for which of them the Job is written, and whether it is for both,
+// is not known, although only the Queue has changed just before.
+func playTwoChanges(s *script) {
+	q := newQueueing(s)
+	q.sendWorkload("MODIFIED", workload("sample", 10))
+	ms(60)
+	q.sendQueue("MODIFIED", queue(11))
+	ms(16)
+	s.write("Workload ns/job-sample updated 10", "PATCH", queuedJob, job("sample", 12))
 }
