@@ -130,3 +130,34 @@ func playTwoChanges(s *script) {
 	ms(16)
 	s.write("Workload ns/job-sample updated 10", "PATCH", queuedJob, job("sample", 12))
 }
+
+// A program reports its controllers, and admits Workloads in a goroutine that is none of them. An event which a controller has
+// worked for long before is not the cause, but one that comes just before may be.
+func playSchedulerBesideControllers(s *script) {
+	s.clients.config.ReportsPath = reportsPath
+	sendJob, sendWorkload := s.watch(jobs+"?watch=1"), s.watch(workloads+"?watch=1")
+	report := func(number uint64) {
+		s.report(Report{Session: "s", Number: number, Controllers: []QueueReport{siteQueue()}})
+	}
+	report(1)
+	sendJob("ADDED", job("sample", 3))
+	ms(3)
+	s.expect("none", "POST")
+	s.send(call{"POST", workloads, operatorAgent, operator, map[string]string{SyncHeader: "s/site/4"}, http.StatusCreated, workload("sample", 4)})
+	sendWorkload("ADDED", workload("sample", 4))
+	ms(1000)
+	sendJob("MODIFIED", job("sample", 5))
+	ms(5500)
+	report(2)
+	sendJob("ADDED", job("urgent", 10))
+	ms(26)
+	s.write("after 26ms Job ns/urgent added", "PATCH", itsWorkload+"/status", workload("sample", 11))
+	sendWorkload("MODIFIED", workload("sample", 11))
+	ms(1000)
+	report(3)
+	sendWorkload("MODIFIED", workload("sample", 12))
+	ms(20)
+	s.write("Workload ns/job-sample updated 12", "PATCH", itsWorkload+"/status", workload("sample", 13))
+	ms(20)
+	s.write("Workload ns/job-sample updated 12", "POST", settings, strings.Replace(object("ConfigMap", "report", "c1", "14"), "{", `{"for":"job-sample",`, 1))
+}

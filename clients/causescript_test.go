@@ -240,6 +240,7 @@ func TestCausesOfScriptedPrograms(t *testing.T) {
 		"a prompt admission":                {playPromptAdmission, tally{right: 5}},
 		"a timer after a named status":      {playTimerAfterQueue, tally{right: 5}},
 		"a named object beside another":     {playTwoChanges, tally{right: 3, unknown: 1}},
+		"a scheduler beside controllers":    {playSchedulerBesideControllers, tally{right: 4}},
 		"a start":                           {playStart, tally{right: 4}},
 		"created at the start":              {playCreatedAtStart, tally{right: 2}},
 		"created before the start":          {playCreatedBeforeStart, tally{right: 2}},
