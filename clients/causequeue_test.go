@@ -102,6 +102,20 @@ func playAdmission(s *script) {
 	s.write("Workload ns/job-sample updated 10", "PATCH", queuedJob, job("sample", 12))
 }
 
+// The status of the Queue is written once more, for its own event, just before the Job is.
+func playAdmissionBesideQueue(s *script) {
+	q := newQueueing(s)
+	q.admit(10, 30)
+	ms(1)
+	s.write("", "PATCH", statusOfQueue, queue(11))
+	ms(24)
+	q.sendQueue("MODIFIED", queue(11))
+	ms(2)
+	s.write("Queue ns/user-queue updated 11", "PATCH", statusOfQueue, queue(12))
+	ms(10)
+	s.write("Workload ns/job-sample updated 10", "PATCH", queuedJob, job("sample", 13))
+}
+
 // The Job is written at once.
 func playPromptAdmission(s *script) {
 	q := newQueueing(s)

@@ -237,6 +237,7 @@ func TestCausesOfScriptedPrograms(t *testing.T) {
 		"a list for other work":             {func(s *script) { playLazyInformer(s, 3000) }, tally{right: 2}},
 		"a list soon after other work":      {func(s *script) { playLazyInformer(s, 300) }, tally{right: 2}},
 		"an admission":                      {playAdmission, tally{right: 6}},
+		"an admission beside a queue":       {playAdmissionBesideQueue, tally{right: 7}},
 		"a prompt admission":                {playPromptAdmission, tally{right: 5}},
 		"a timer after a named status":      {playTimerAfterQueue, tally{right: 5}},
 		"a named object beside another":     {playTwoChanges, tally{right: 3, unknown: 1}},

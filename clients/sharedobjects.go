@@ -62,7 +62,7 @@ func (w *write) isOwnReport(e *event) bool { return w.versions.madeStatus(e) && 
 func (w *write) runBefore() (run startedRun, found bool) {
 	for _, r := range slices.Backward(w.runs) {
 		last := r.cause.lastRun(w)
-		isFor := r.cause.isUnknown() || w.isNear(r.cause)
+		isFor := r.cause.isUnknown() || w.isNear(r.cause) && !w.isOwnReport(r.cause)
 		if isFor && w.mayContinue(r, last, usualPause) && (last.hasWrittenOneOf(&w.names) || w.mentioned.isIn(&last.names)) {
 			return r, true
 		}
