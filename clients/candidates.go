@@ -285,19 +285,27 @@ func (w *write) candidates(among []*event, isRelated func(*event) bool) *candida
 	return c
 }
 
-// leaveOutReads leaves out what the program has listed during the last run, as it does when it
-// first asks for objects of a kind: it did that for the run, which goes on then. An owner of the written object is
+// leaveOutReads leaves out what the program has listed during the last run or after it, as it does when it
+// first asks for objects of a kind: if it did that for the run, this goes on then. An owner of the written object is
 // what a controller works for, which may have started then.
 func (c *candidates) leaveOutReads(w *write) {
 	isRead := func(e *event) bool {
 		return c.last != nil && e.change == observe.Listed && e.opened.After(c.taken) && !isOwner(w.owners, e.uid)
 	}
 	for _, e := range w.events {
-		if isRead(e) && e.at.After(c.read) {
+		if isRead(e) && e.at.After(c.read) && c.mayListForRun(e, w) {
 			c.read = e.at
 		}
 	}
 	c.listed, c.ownListed = slices.DeleteFunc(c.listed, isRead), slices.DeleteFunc(c.ownListed, isRead)
+}
+
+// mayListForRun reports whether the program may have listed an object for the last run: it had not ended that long before, and
+// another client had not changed the written object or an owner of it since.
+func (c *candidates) mayListForRun(listed *event, w *write) bool {
+	return listed.opened.Sub(c.free) <= maxWork && !slices.ContainsFunc(c.changes, func(e *event) bool {
+		return (e.isOf(w.object) || isOwner(w.owners, e.uid)) && e.seen().After(c.free) && e.at.Before(listed.opened)
+	})
 }
 
 // leaveOutConsumed moves the time when the key was last taken: a queue is in order, so that when

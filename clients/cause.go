@@ -46,17 +46,7 @@ func (cl *client) likelyCause(r *request, answer recording.ResponseSummary) (seq
 	w.baseEvent = w.findBase()
 	w.leaveOutUnknown()
 	c := w.candidates(w.related, w.isRelatedTo)
-	cause, woken := w.retried(), false
-	if cause == nil {
-		if w.busy.shared {
-			cause, woken = w.chooseShared(), true
-		} else {
-			cause, woken = w.choose(c)
-			if w.busy.late && cause != nil && !w.isOnlyReason(cause, c) {
-				cause = nil
-			}
-		}
-	}
+	cause, woken := w.findCause(c)
 	if cause == nil || w.mayFollowFromLost(cause) {
 		cause = &event{sentEvent: &sentEvent{}, eventSource: &eventSource{}}
 	}
@@ -72,11 +62,33 @@ func (cl *client) likelyCause(r *request, answer recording.ResponseSummary) (seq
 	return cause.record(r.observer), nil
 }
 
+// findCause returns the likeliest cause of the write; nil if none is likely. woken is set if it need not be related.
+func (w *write) findCause(c *candidates) (cause *event, woken bool) {
+	if cause = w.retried(); cause != nil {
+		return cause, false
+	}
+	if w.busy.shared {
+		cause, woken = w.chooseShared(), true
+	} else if cause, woken = w.choose(c); w.busy.late && cause != nil && !w.isOnlyReason(cause, c) {
+		cause = nil
+	}
+	if w.reported && cause != nil && !w.followsSoon(cause) {
+		cause = nil
+	}
+	return cause, woken
+}
+
+// followsSoon reports whether a write begins soon after an event, or after a write because of that. A client that reports its
+// syncs makes the other writes outside of its controllers, where no event waits in a queue.
+func (w *write) followsSoon(cause *event) bool {
+	return w.began.Sub(cause.at) <= maxPause || cause.isContinuedBy(w, time.Time{}, maxPause)
+}
+
 // lastReceived returns the last event of another client's change in the namespace of the written object or outside of any,
-// empty if none came; nil if the client cannot have reacted to one: it has no watch, reports the syncs in which it reacts,
-// or no worker waits for the write.
+// empty if none came; nil if the client cannot have reacted to one: it has no watch, or reports the syncs in which it reacts
+// and has received no event of a related object, or no worker waits for the write.
 func (w *write) lastReceived() *observe.Received {
-	if w.routine || w.reported {
+	if w.routine || w.reported && !w.hasReceivedRelated() {
 		return nil
 	}
 	e := w.lastEvent(w.began, w.isReceived)

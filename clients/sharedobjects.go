@@ -18,7 +18,7 @@ func (w *write) chooseShared() *event {
 	if found {
 		return run.cause
 	}
-	if e := onlyObject(near); e != nil && !w.mayBeOfSyncThatMade(e) {
+	if e := w.onlyObject(near); e != nil && !w.mayBeOfSyncThatMade(e) {
 		return e
 	}
 	return nil
@@ -35,7 +35,7 @@ func (w *write) mayBeOfSyncThatMade(e *event) bool {
 // nearEvents returns the events just before the write that are near, in order.
 func (w *write) nearEvents() (list []*event) {
 	for _, e := range w.events {
-		if w.began.Sub(e.at) <= maxPause && w.isNear(e) {
+		if w.began.Sub(e.at) <= maxPause && w.isNear(e) && !w.isOwnReport(e) {
 			list = append(list, e)
 		}
 	}
@@ -46,16 +46,23 @@ func (w *write) nearEvents() (list []*event) {
 // isNear reports whether an event is of the written object, its owner, or what it owns, or if it has no owner, of what it names
 // or is named by: many objects may name the same class or pool, or have the same owner.
 func (w *write) isNear(e *event) bool {
-	return e.isOf(w.object) || isOwner(w.owners, e.uid) || e.isOwnedBy(w.object.UID) ||
-		len(w.owners) == 0 && (e.isNamedIn(&w.names) || e.isNaming(&w.mentioned))
+	return w.isNearest(e) || len(w.owners) == 0 && (e.isNamedIn(&w.names) || e.isNaming(&w.mentioned))
 }
+
+// isNearest reports whether an event is of the written object, its owner, or what it owns.
+func (w *write) isNearest(e *event) bool {
+	return e.isOf(w.object) || isOwner(w.owners, e.uid) || e.isOwnedBy(w.object.UID)
+}
+
+// isOwnReport reports whether an event is of a status that the program has written itself, and of an object that is only named.
+func (w *write) isOwnReport(e *event) bool { return w.versions.madeStatus(e) && !w.isNearest(e) }
 
 // runBefore returns the last run of writes that the write may continue: that wrote an object which it names, or one that names
 // the written one, for an event that is near, or not known.
 func (w *write) runBefore() (run startedRun, found bool) {
 	for _, r := range slices.Backward(w.runs) {
 		last := r.cause.lastRun(w)
-		isFor := r.cause.isUnknown() || w.isNear(r.cause)
+		isFor := r.cause.isUnknown() || w.isNear(r.cause) && !w.isOwnReport(r.cause)
 		if isFor && w.mayContinue(r, last, usualPause) && (last.hasWrittenOneOf(&w.names) || w.mentioned.isIn(&last.names)) {
 			return r, true
 		}
@@ -64,14 +71,22 @@ func (w *write) runBefore() (run startedRun, found bool) {
 }
 
 // lastHandover returns the last event with which one controller hands over to another, even if the program has made it: the
-// written object was created, or it or a near one was deleted, or marked as deleted.
+// written object was created, or it or a near one was deleted, or marked as deleted, or the status of what it owns was written.
 func (w *write) lastHandover(recent []*event) *event {
-	for _, e := range slices.Backward(recent) {
-		if e.change == observe.Added && e.isOf(w.object) || e.change == observe.Deleted || e.deleting && w.isFirstMark(e) {
+	for i, e := range slices.Backward(recent) {
+		if e.change == observe.Added && e.isOf(w.object) || e.change == observe.Deleted || e.deleting && w.isFirstMark(e) ||
+			i == len(recent)-1 && w.isStatusOfOwned(e) {
 			return e
 		}
 	}
 	return nil
+}
+
+// isStatusOfOwned reports whether an event is of the last write of the program, and that was of the status of what the written
+// object owns. A write that begins before that one is answered follows at once if it is because of that.
+func (w *write) isStatusOfOwned(e *event) bool {
+	v, _ := w.versions.of(e)
+	return v.status && e.isOwnedBy(w.object.UID) && v.answered.Equal(w.busy.to) && (!w.began.Before(v.answered) || w.began.Sub(e.at) <= busyGap)
 }
 
 // isFirstMark reports whether no event before has shown that the object is marked as deleted.
@@ -79,13 +94,16 @@ func (w *write) isFirstMark(e *event) bool {
 	return !slices.ContainsFunc(w.events, func(other *event) bool { return other.deleting && other.uid == e.uid && other.at.Before(e.at) })
 }
 
-// onlyObject returns the last of some events, in order, unless another object has changed at about the same time.
-func onlyObject(events []*event) *event {
+// onlyObject returns the last of some events, in order, unless another object has changed at about the same time or, if another
+// client has changed an object that is only named last, a nearer one has changed at all.
+func (w *write) onlyObject(events []*event) *event {
 	if len(events) == 0 {
 		return nil
 	}
 	last := events[len(events)-1]
-	isOther := func(e *event) bool { return last.at.Sub(e.at) <= usualPause && !e.isOf(last.object()) }
+	isOther := func(e *event) bool {
+		return !e.isOf(last.object()) && (last.at.Sub(e.at) <= usualPause || w.isNearest(e) && !w.isNearest(last) && w.isOthers(last))
+	}
 	if slices.ContainsFunc(events, isOther) {
 		return nil
 	}

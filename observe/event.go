@@ -221,9 +221,10 @@ type Called struct {
 	// Cause is the Seq of the Delivered, on one of the watches of the client or of its process, that likely
 	// caused its write; 0 if none did.
 	Cause uint64 `json:"cause,omitempty"`
-	// Unexplained is set for a write without a Cause of a client whose process has watches, or had some just now, and does not
-	// report its syncs: it may follow from an event. It is the last one that the client had received of another client's change in
-	// the namespace of the object or outside of any, or in any if the object is outside, empty if it had received none.
+	// Unexplained is set for a write without a Cause of a client whose process has watches, or had some just now: it may follow
+	// from an event. A client that reports its syncs must have received one of a related object. It is the last one that the
+	// client had received of another client's change in the namespace of the object or outside of any, or in any if the object
+	// is outside, empty if it had received none.
 	Unexplained *Received `json:"unexplained,omitempty"`
 	// Owner is the first owner of an object that a client has created, or has failed to create or to apply, if the sync that
 	// made the call is not known: kind, name and UID, as its owner reference has them.

@@ -1,0 +1,177 @@
+package clients
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+)
+
+const (
+	queues    = "/apis/example.com/v1/namespaces/ns/queues"
+	workloads = "/apis/example.com/v1/namespaces/ns/workloads"
+	jobs      = "/apis/batch/v1/namespaces/ns/jobs"
+)
+
+// queue, job and workload are the objects of a program that queues Jobs, as Kueue does. A Job names its Queue with a label, and
+// owns a Workload, which names the Queue in a field.
+func queue(version int) string { return object("Queue", "user-queue", "q1", fmt.Sprint(version)) }
+
+func job(name string, version int) string {
+	return strings.Replace(object("Job", name, "uid-"+name, fmt.Sprint(version)), `"metadata":{`, `"metadata":{"labels":{"queue-name":"user-queue"},`, 1)
+}
+
+func workload(name string, version int) string {
+	o := object("Workload", "job-"+name, "w-"+name, fmt.Sprint(version), "uid-"+name)
+	o = strings.Replace(o, `{"uid":"uid-`+name+`"`, `{"kind":"Job","name":"`+name+`","uid":"uid-`+name+`"`, 1)
+	return strings.Replace(o, "{", `{"spec":{"queueName":"user-queue"},`, 1)
+}
+
+// A program works for a Queue. After a pause, the first Job comes: its controller starts an informer, and polls each 100 ms until
+// that has its objects.
+func playLazyInformer(s *script, pause int) {
+	sendQueue, sendJob := s.watch(queues+"?watch=1"), s.watch(jobs+"?watch=1")
+	s.watch(workloads + "?watch=1")
+	sendQueue("ADDED", queue(7))
+	ms(4)
+	s.write("Queue ns/user-queue added 7", "PUT", queues+"/user-queue/status", queue(8))
+	sendQueue("MODIFIED", queue(8))
+	ms(pause)
+	sendJob("ADDED", job("sample", 20))
+	ms(3)
+	sendClass := s.watch("/apis/scheduling.k8s.io/v1/priorityclasses?watch=1&sendInitialEvents=true")
+	sendClass("ADDED", `{"kind":"PriorityClass","metadata":{"name":"system","uid":"p1","resourceVersion":"2"}}`)
+	ms(97)
+	s.write("Job ns/sample added 20", "POST", workloads, workload("sample", 21))
+}
+
+const (
+	statusOfQueue = queues + "/user-queue/status"
+	queuedJob     = jobs + "/sample"
+	itsWorkload   = workloads + "/job-sample"
+)
+
+// queueing is the program that queues Jobs: its controllers have written the same Workload at once.
+type queueing struct {
+	*script
+	sendQueue, sendJob, sendWorkload func(typ, object string)
+}
+
+func newQueueing(s *script) *queueing {
+	q := &queueing{s, s.watch(queues + "?watch=1"), s.watch(jobs + "?watch=1"), s.watch(workloads + "?watch=1")}
+	q.sendQueue("ADDED", queue(2))
+	ms(5000)
+	q.sendJob("ADDED", job("sample", 3))
+	ms(3)
+	s.write("Job ns/sample added 3", "POST", workloads, workload("sample", 4))
+	q.sendWorkload("ADDED", workload("sample", 4))
+	ms(4)
+	const truth = "Workload ns/job-sample added 4|Job ns/sample added 3"
+	s.together(
+		func() { s.write(truth, "PATCH", itsWorkload+"/status", workload("sample", 5)) },
+		func() { s.write(truth, "PUT", itsWorkload, workload("sample", 6)) },
+	)
+	q.sendWorkload("MODIFIED", workload("sample", 6))
+	ms(7000)
+	return q
+}
+
+// admit makes the scheduler of the program admit the Workload: what has started that is not known. The event comes
+// before the answer.
+func (q *queueing) admit(version, answer int) {
+	q.expect("", "PATCH")
+	q.request("PATCH", itsWorkload+"/status", "{}", func(w http.ResponseWriter) {
+		ms(10)
+		q.sendWorkload("MODIFIED", workload("sample", version))
+		ms(answer)
+		w.Header().Set("Content-Type", "application/json")
+		io.WriteString(w, workload("sample", version))
+	})
+}
+
+// The Workload of a Job is admitted, which hands over to the controller of Jobs. The status of the Queue that the Job names is
+// written meanwhile, but that comes after the sync for the Job has begun.
+func playAdmission(s *script) {
+	q := newQueueing(s)
+	q.admit(10, 30)
+	ms(1)
+	s.write("", "PATCH", statusOfQueue, queue(11))
+	ms(24)
+	q.sendQueue("MODIFIED", queue(11))
+	ms(16)
+	s.write("Workload ns/job-sample updated 10", "PATCH", queuedJob, job("sample", 12))
+}
+
+// The status of the Queue is written once more, for its own event, just before the Job is.
+func playAdmissionBesideQueue(s *script) {
+	q := newQueueing(s)
+	q.admit(10, 30)
+	ms(1)
+	s.write("", "PATCH", statusOfQueue, queue(11))
+	ms(24)
+	q.sendQueue("MODIFIED", queue(11))
+	ms(2)
+	s.write("Queue ns/user-queue updated 11", "PATCH", statusOfQueue, queue(12))
+	ms(10)
+	s.write("Workload ns/job-sample updated 10", "PATCH", queuedJob, job("sample", 13))
+}
+
+// The Job is written at once.
+func playPromptAdmission(s *script) {
+	q := newQueueing(s)
+	q.admit(10, 4)
+	ms(3)
+	s.write("Workload ns/job-sample updated 10", "PATCH", queuedJob, job("sample", 11))
+}
+
+// A timer writes a Job just after the program has written the status of the Queue.
+func playTimerAfterQueue(s *script) {
+	q := newQueueing(s)
+	s.write("", "PATCH", statusOfQueue, queue(11))
+	ms(24)
+	q.sendQueue("MODIFIED", queue(11))
+	ms(16)
+	s.write("", "PATCH", queuedJob, job("sample", 12))
+}
+
+// Another client changes the Queue and the Workload of a Job: for which of them the Job is written, and whether it is for both,
+// is not known, although only the Queue has changed just before.
+func playTwoChanges(s *script) {
+	q := newQueueing(s)
+	q.sendWorkload("MODIFIED", workload("sample", 10))
+	ms(60)
+	q.sendQueue("MODIFIED", queue(11))
+	ms(16)
+	s.write("Workload ns/job-sample updated 10", "PATCH", queuedJob, job("sample", 12))
+}
+
+// A program reports its controllers, and admits Workloads in a goroutine that is none of them. An event which a controller has
+// worked for long before is not the cause, but one that comes just before may be.
+func playSchedulerBesideControllers(s *script) {
+	s.clients.config.ReportsPath = reportsPath
+	sendJob, sendWorkload := s.watch(jobs+"?watch=1"), s.watch(workloads+"?watch=1")
+	report := func(number uint64) {
+		s.report(Report{Session: "s", Number: number, Controllers: []QueueReport{siteQueue()}})
+	}
+	report(1)
+	sendJob("ADDED", job("sample", 3))
+	ms(3)
+	s.expect("none", "POST")
+	s.send(call{"POST", workloads, operatorAgent, operator, map[string]string{SyncHeader: "s/site/4"}, http.StatusCreated, workload("sample", 4)})
+	sendWorkload("ADDED", workload("sample", 4))
+	ms(1000)
+	sendJob("MODIFIED", job("sample", 5))
+	ms(5500)
+	report(2)
+	sendJob("ADDED", job("urgent", 10))
+	ms(26)
+	s.write("after 26ms Job ns/urgent added", "PATCH", itsWorkload+"/status", workload("sample", 11))
+	sendWorkload("MODIFIED", workload("sample", 11))
+	ms(1000)
+	report(3)
+	sendWorkload("MODIFIED", workload("sample", 12))
+	ms(20)
+	s.write("Workload ns/job-sample updated 12", "PATCH", itsWorkload+"/status", workload("sample", 13))
+	ms(20)
+	s.write("Workload ns/job-sample updated 12", "POST", settings, strings.Replace(object("ConfigMap", "report", "c1", "14"), "{", `{"for":"job-sample",`, 1))
+}
