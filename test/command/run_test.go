@@ -24,6 +24,7 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 
+	"github.com/ctrlplane/ctrlplane/internal/endsignals"
 	"github.com/ctrlplane/ctrlplane/internal/testutil"
 	"github.com/ctrlplane/ctrlplane/internal/testutil/program"
 )
@@ -109,6 +110,13 @@ func (r *runProcess) trySignal(t *testing.T, sig syscall.Signal) {
 	if err := r.cmd.Process.Signal(sig); err != nil && !errors.Is(err, os.ErrProcessDone) {
 		t.Fatal(err)
 	}
+}
+
+// sendSecond sends a signal to a run that has seen another one, as soon as it counts as a second one.
+func (r *runProcess) sendSecond(t *testing.T, sig syscall.Signal) {
+	t.Helper()
+	<-time.After(endsignals.RepeatTime)
+	r.trySignal(t, sig)
 }
 
 // requireExit waits for the end of the run, and checks that its exit code is one of those
