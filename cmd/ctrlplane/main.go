@@ -15,6 +15,7 @@ import (
 	"time"
 	_ "time/tzdata" // for time zones of CronJobs, as upstream's programs
 
+	_ "github.com/ctrlplane/ctrlplane/cmd/ctrlplane/asinit" // before Kubernetes' packages
 	"github.com/ctrlplane/ctrlplane/cmd/ctrlplane/earlystderr"
 	_ "github.com/ctrlplane/ctrlplane/cmd/ctrlplane/firstcollection" // before Kubernetes' packages
 	_ "github.com/ctrlplane/ctrlplane/cmd/ctrlplane/translations"    // before kubectl's packages
