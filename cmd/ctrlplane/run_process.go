@@ -15,6 +15,7 @@ import (
 	"sync/atomic"
 	"syscall"
 
+	"github.com/ctrlplane/ctrlplane/internal/oomkill"
 	"github.com/ctrlplane/ctrlplane/internal/words"
 )
 
@@ -29,6 +30,7 @@ type commandProcess struct {
 	sharedGroup bool         // whether ctrlplane is in that group, too
 	groupBefore map[int]bool // the group's processes before the command started
 	system      systemGroup  // what the system needs besides
+	oomKills    oomkill.Counter
 
 	passesOn   bool          // its output is passed on: see passOn
 	ending     atomic.Bool   // the run is to end, and does not wait long for the output
@@ -142,7 +144,8 @@ func (c *commandProcess) startProcess() error {
 	go func() {
 		runtime.LockOSThread() // see killWithParent
 		defer runtime.UnlockOSThread()
-		err := c.cmd.Start()
+		c.oomKills = oomkill.New()
+		err := oomkill.Prefer(c.cmd.Start) // if the kernel ended ctrlplane, nothing could say why
 		if err == nil {
 			c.recordGroup()
 			c.running.Store(true)

@@ -198,6 +198,25 @@ func TestRunExitCodes(t *testing.T) {
 	}
 }
 
+// TestRunCommandEndedBySignal has signals end the command that were not sent to ctrlplane: what a shell shows is shown.
+func TestRunCommandEndedBySignal(t *testing.T) {
+	t.Parallel()
+	for sig, says := range map[syscall.Signal]string{
+		syscall.SIGKILL: "ctrlplane: the command was ended by signal 9 (killed)\n",
+		syscall.SIGSEGV: "ctrlplane: the command was ended by signal 11 (segmentation fault)\n",
+		syscall.SIGINT:  "",
+		syscall.SIGPIPE: "",
+	} {
+		t.Run(sig.String(), func(t *testing.T) {
+			t.Parallel()
+			_, stderr, code := program.Run(t, newRunCommand(t, minimal("--", "sh", "-c", fmt.Sprintf("ulimit -c 0; kill -%d $$", sig))...))
+			if code != 128+int(sig) || stderr != says {
+				t.Errorf("exit code %d, stderr %q", code, stderr)
+			}
+		})
+	}
+}
+
 // reportScript prints the environment of the command and waits for the end of stdin.
 const reportScript = `test -s "$KUBECONFIG" && echo "$KUBECONFIG"; echo "$CTRLPLANE_URL"; echo "$USE_EXISTING_CLUSTER"; exec cat`
 
