@@ -24,8 +24,9 @@ func notifyEnd(c chan<- os.Signal) (stop func()) {
 	}
 }
 
-// untilEndSignal returns a context that ends with the first of these signals.
-func untilEndSignal() (ctx context.Context, stop func()) {
+// untilEndSignal returns a context that ends with the first of these signals. release gives them their default effect
+// again.
+func untilEndSignal() (ctx context.Context, release func()) {
 	requested, cancel := context.WithCancel(context.Background())
 	ctx, stopSignals := signal.NotifyContext(requested, endsignals.List()...)
 	ignoreRequest := onStopRequest(cancel)

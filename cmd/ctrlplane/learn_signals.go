@@ -6,15 +6,12 @@ import (
 	"os"
 	"sync"
 	"sync/atomic"
-	"time"
+
+	"github.com/ctrlplane/ctrlplane/internal/endsignals"
 )
 
 // errInterrupted is the cause of the end of a lesson that a signal has interrupted.
 var errInterrupted = errors.New("interrupted")
-
-// sameSignalTime is how soon after the first signal a second one counts as the same:
-// timeout(1) sends its signal to the process and then to the process group.
-const sameSignalTime = 100 * time.Millisecond
 
 // withLessonSignals returns a context that the first signal cancels. A second interrupt
 // ends this process without cleaning up; further signals of others, such as those of
@@ -27,16 +24,16 @@ func withLessonSignals(parent context.Context, foreground *atomic.Int32) (contex
 	released := make(chan struct{})
 	var watching sync.WaitGroup
 	watching.Go(func() {
-		var first time.Time
+		var signals endsignals.Filter
 		for {
 			select {
 			case sig := <-c:
 				switch {
 				case sig == os.Interrupt && foreground.Load() > 0:
-				case first.IsZero():
-					first = time.Now()
+				case !signals.Counts():
+				case ctx.Err() == nil:
 					cancel(errInterrupted)
-				case sig == os.Interrupt && time.Since(first) > sameSignalTime:
+				case sig == os.Interrupt:
 					exit(signalExitCode(sig))
 				}
 			case <-released:

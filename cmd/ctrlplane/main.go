@@ -12,8 +12,10 @@ import (
 	"strings"
 	"sync/atomic"
 	"syscall"
+	"time"
 	_ "time/tzdata" // for time zones of CronJobs, as upstream's programs
 
+	_ "github.com/ctrlplane/ctrlplane/cmd/ctrlplane/asinit" // before Kubernetes' packages
 	"github.com/ctrlplane/ctrlplane/cmd/ctrlplane/earlystderr"
 	_ "github.com/ctrlplane/ctrlplane/cmd/ctrlplane/firstcollection" // before Kubernetes' packages
 	_ "github.com/ctrlplane/ctrlplane/cmd/ctrlplane/translations"    // before kubectl's packages
@@ -28,15 +30,13 @@ var stderr = earlystderr.Original()
 
 func main() {
 	earlystderr.Release()
-	ctx, stop := untilEndSignal()
+	ctx, release := untilEndSignal()
 	if !endsignals.HangupIgnored() {
 		// When a terminal is closed, its shell and make send SIGHUP as well as the kernel: only the first counts.
 		signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP)
 	}
 	os.Args = asKubectl(os.Args)
-	code := run(ctx, stop, os.Args[1:])
-	stop()
-	exit(code)
+	exit(run(ctx, release, os.Args[1:]))
 }
 
 // asKubectl makes a program that is called kubectl act as "ctrlplane kubectl": test tools call it so, and a link in PATH is
@@ -62,8 +62,8 @@ func run(ctx context.Context, release func(), args []string) int {
 	root.SetArgs(args)
 	root.SetOut(endableStdout(ctx))
 	root.SetErr(endableStderr(ctx))
-	// A second signal ends the process at once, as signals do by default.
-	context.AfterFunc(ctx, release)
+	// A second signal ends the process at once, as signals do by default, but not one that repeats the first.
+	context.AfterFunc(ctx, func() { time.AfterFunc(endsignals.RepeatTime, release) })
 	cmd, err := root.ExecuteContextC(ctx)
 	err = selectInHints(root, asFlagError(root, t.hintAtSuspended(hintAtRecursive(cmd, err))))
 	if ctx.Err() != nil && errors.Is(err, context.Canceled) {

@@ -13,7 +13,9 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 
+	"github.com/ctrlplane/ctrlplane/internal/oomkill"
 	"github.com/ctrlplane/ctrlplane/internal/words"
 )
 
@@ -28,6 +30,7 @@ type commandProcess struct {
 	sharedGroup bool         // whether ctrlplane is in that group, too
 	groupBefore map[int]bool // the group's processes before the command started
 	system      systemGroup  // what the system needs besides
+	oomKills    oomkill.Counter
 
 	passesOn   bool          // its output is passed on: see passOn
 	ending     atomic.Bool   // the run is to end, and does not wait long for the output
@@ -103,6 +106,12 @@ func newStartError(name string, err error) error {
 		hint = "check the path, and the interpreter if it is a script"
 	case errors.Is(err, fs.ErrPermission):
 		hint = "name an executable file"
+	case errors.Is(err, syscall.EAGAIN):
+		hint = "raise the limit of processes: ulimit -u, or pids.max of the control group"
+	case errors.Is(err, syscall.EMFILE), errors.Is(err, syscall.ENFILE):
+		hint = "raise the limit of open files: ulimit -n"
+	case errors.Is(err, syscall.ENOMEM):
+		hint = "free memory, or raise its limit: ulimit -v, or that of the control group"
 	}
 	return fmt.Errorf("cannot run command %q: %w: %s", name, err, hint)
 }
@@ -135,7 +144,8 @@ func (c *commandProcess) startProcess() error {
 	go func() {
 		runtime.LockOSThread() // see killWithParent
 		defer runtime.UnlockOSThread()
-		err := c.cmd.Start()
+		c.oomKills = oomkill.New()
+		err := oomkill.Prefer(c.cmd.Start) // if the kernel ended ctrlplane, nothing could say why
 		if err == nil {
 			c.recordGroup()
 			c.running.Store(true)
@@ -169,9 +179,6 @@ func (c *commandProcess) wait(outputs []*passedOutput) error {
 	}
 	if _, failed := errors.AsType[*exec.ExitError](err); failed {
 		err = nil
-		if !errors.Is(outputErr, errOutputLost) { // another error of writing may have ended it
-			outputErr = nil
-		}
 	}
 	return cmp.Or(err, outputErr)
 }
@@ -181,12 +188,20 @@ func (c *commandProcess) exitCode() (int, error) {
 	switch {
 	case errors.Is(c.err, errOutputLost):
 		return stateExitCode(c.cmd.ProcessState), c.err
-	case c.err != nil && c.cmd.ProcessState != nil:
-		return exitFailure, fmt.Errorf("the output of the command is incomplete: %w", c.err)
+	case c.err != nil && c.cmd.ProcessState != nil: // the error may have ended the command, by SIGPIPE
+		return cmp.Or(stateExitCode(c.cmd.ProcessState), exitFailure), fmt.Errorf("the output of the command is incomplete: %w%s", c.err, outputHint(c.err))
 	case c.err != nil:
 		return exitFailure, fmt.Errorf("cannot determine the exit code of the command: %w", c.err)
 	}
 	return stateExitCode(c.cmd.ProcessState), nil
+}
+
+// outputHint says what to do about an output that cannot be written.
+func outputHint(err error) string {
+	if errors.Is(err, syscall.ENOSPC) {
+		return ": free space there, or redirect it"
+	}
+	return ""
 }
 
 // reportLeftovers lists the processes of the group that outlive the command.

@@ -149,8 +149,16 @@ func isClosedOutput(err error) bool { return errors.Is(err, syscall.EPIPE) }
 
 // stateExitCode is the exit code that a shell would report.
 func stateExitCode(state *os.ProcessState) int {
-	if s, ok := state.Sys().(syscall.WaitStatus); ok && s.Signaled() {
-		return signalExitCode(s.Signal())
+	if sig := stateSignal(state); sig != 0 {
+		return signalExitCode(sig)
 	}
 	return state.ExitCode()
+}
+
+// stateSignal is the signal that has ended a process; 0 = none.
+func stateSignal(state *os.ProcessState) syscall.Signal {
+	if s, ok := state.Sys().(syscall.WaitStatus); ok && s.Signaled() {
+		return s.Signal()
+	}
+	return 0
 }

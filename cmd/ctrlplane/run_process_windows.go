@@ -108,3 +108,5 @@ func isClosedOutput(err error) bool {
 }
 
 func stateExitCode(state *os.ProcessState) int { return state.ExitCode() }
+
+func stateSignal(*os.ProcessState) syscall.Signal { return 0 }

@@ -6,6 +6,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"github.com/ctrlplane/ctrlplane/internal/endsignals"
 )
 
 // signalChannel delivers the signals that this process gets while it runs a command.
@@ -15,8 +17,7 @@ type signalChannel struct {
 	stopOwn    func()         // for ch
 }
 
-// listenForSignals delivers the signals that otherwise end this process, but SIGHUP only once:
-// when a terminal is closed, its shell and make send it as well as the kernel.
+// listenForSignals delivers the signals that otherwise end this process.
 func listenForSignals() signalChannel {
 	received := make(chan os.Signal, 16)
 	stopNotifying := notifyEnd(received)
@@ -24,22 +25,37 @@ func listenForSignals() signalChannel {
 		stopNotifying()
 		close(received)
 	})}
-	go func() {
-		hungUp := false
-		for sig := range received {
-			if sig == syscall.SIGHUP {
-				if hungUp {
-					continue
-				}
-				hungUp = true
-			}
-			select {
-			case s.ch <- sig:
-			default: // nothing reads so many
-			}
-		}
-	}()
+	go s.deliver(received)
 	return s
+}
+
+// deliver passes on what was received, but SIGHUP only once: when a terminal is closed, its shell and make send it
+// as well as the kernel. Another signal that comes too soon to be meant as a second one is for the command alone.
+func (s signalChannel) deliver(received <-chan os.Signal) {
+	var filter endsignals.Filter
+	var last os.Signal
+	hungUp := false
+	for sig := range received {
+		if sig == syscall.SIGHUP {
+			if hungUp {
+				continue
+			}
+			hungUp = true
+		}
+		to := s.ch
+		switch {
+		case filter.Counts():
+			last = sig
+		case sig == last:
+			continue
+		default:
+			to = s.forCommand
+		}
+		select {
+		case to <- sig:
+		default: // nothing reads so many
+		}
+	}
 }
 
 // addCommandSignals delivers the signals for the command, too. Once it has exited they have

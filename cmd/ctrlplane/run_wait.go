@@ -5,7 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
+	"syscall"
 	"time"
+
+	"github.com/ctrlplane/ctrlplane/internal/oomkill"
 )
 
 // commandWait waits for the end of a command. Of several causes that end it before it exits by
@@ -17,7 +21,8 @@ type commandWait struct {
 	code int   // for why
 	why  error // why the command was made to exit; nil = it was not
 
-	lastSignal os.Signal // forwarded
+	lastSignal os.Signal   // forwarded, of those that otherwise end this process
+	sent       []os.Signal // all that were forwarded
 	timeout    <-chan time.Time
 	planeEnded <-chan struct{}
 	grace      <-chan time.Time // after it the command is killed
@@ -39,6 +44,7 @@ func (r *runCommand) waitForExit(c *commandProcess) (int, error) {
 		case sig := <-r.signals.ch:
 			w.forward(sig)
 		case sig := <-r.signals.forCommand:
+			w.sent = append(w.sent, sig)
 			c.forwardSignal(sig)
 		case <-w.timeout:
 			w.terminate(exitTimeout, fmt.Errorf("the command was terminated after %v: raise --timeout if it needs more time", r.timeout))
@@ -60,6 +66,7 @@ func (w *commandWait) forward(sig os.Signal) {
 		w.ignored = time.After(secondSignalGrace)
 	}
 	w.lastSignal = sig
+	w.sent = append(w.sent, sig)
 	w.c.interrupt(sig)
 }
 
@@ -105,9 +112,28 @@ func (w *commandWait) result() (int, error) {
 		return w.code, w.why
 	}
 	code, err := w.c.exitCode()
-	if errors.Is(err, errOutputLost) {
+	switch {
+	case errors.Is(err, errOutputLost):
 		w.run.interrupted = w.lastSignal
 		code = cmp.Or(code, signalExitCode(w.lastSignal))
+	case err == nil && code != 0:
+		err = w.explainFailure()
 	}
 	return code, err
+}
+
+// explainFailure returns the error that explains why the command has failed, if ctrlplane knows more than the exit code says.
+// A signal of others is shown as a shell does, unless the last line of the run says it.
+func (w *commandWait) explainFailure() error {
+	sig := stateSignal(w.c.cmd.ProcessState)
+	switch {
+	case w.c.oomKills.Any() && sig == syscall.SIGKILL:
+		return fmt.Errorf("the kernel has killed the command: %s: allow more, or have it use less", oomkill.Cause())
+	case w.c.oomKills.Any():
+		return fmt.Errorf("the kernel has killed a process while the command ran: %s: allow more, or have the command use less", oomkill.Cause())
+	case sig == 0, slices.Contains(w.sent, os.Signal(sig)), w.run.needsState():
+	case sig != syscall.SIGINT && sig != syscall.SIGPIPE: // of the terminal, and of what does not read the output
+		printError(fmt.Errorf("the command was ended by signal %d (%v)", int(sig), sig))
+	}
+	return nil
 }

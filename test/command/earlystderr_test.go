@@ -27,6 +27,7 @@ func TestInitializationOrder(t *testing.T) {
 		"earlystderr":     "k8s.io/apiserver/pkg/storage/storagebackend/factory",
 		"translations":    "k8s.io/kubectl/pkg/cmd/",
 		"firstcollection": "k8s.io/api/core/v1 ",
+		"asinit":          "k8s.io/api/core/v1 ",
 	} {
 		before := strings.Index(trace, "init github.com/ctrlplane/ctrlplane/cmd/ctrlplane/"+own+" ")
 		after := strings.Index(trace, "init "+upstream)

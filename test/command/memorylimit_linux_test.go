@@ -14,11 +14,10 @@ import (
 	"github.com/ctrlplane/ctrlplane/internal/testutil/program"
 )
 
-// TestLimitedMemory loads a control plane that may use 320 MiB, as in a small container of CI. Go does
-// not know the limits of control groups: garbage would grow beyond it, and the kernel end the process.
-func TestLimitedMemory(t *testing.T) {
-	t.Parallel()
-	group, err := controlgroup.New(320 << 20)
+// limitedGroup returns a control group with limited memory.
+func limitedGroup(t *testing.T, memory int64) *controlgroup.Group {
+	t.Helper()
+	group, err := controlgroup.New(memory)
 	if err != nil {
 		t.Skipf("no control group with limited memory can be made here: %v", err)
 	}
@@ -27,6 +26,44 @@ func TestLimitedMemory(t *testing.T) {
 			t.Error(err)
 		}
 	})
+	return group
+}
+
+// TestRunOutOfMemory runs commands that use all memory: the kernel ends them, not ctrlplane, which says so.
+func TestRunOutOfMemory(t *testing.T) {
+	t.Parallel()
+	for script, tt := range map[string]struct {
+		code int
+		says string
+	}{
+		"exec tail /dev/zero":    {137, "the kernel has killed the command: the limit of 400 MiB for memory was reached"},
+		"tail /dev/zero; exit 3": {3, "the kernel has killed a process while the command ran: the limit of 400 MiB for memory was reached"},
+	} {
+		t.Run(script, func(t *testing.T) {
+			t.Parallel()
+			group := limitedGroup(t, 400<<20)
+			cmd := newRunCommand(t, minimal("--report=out", "--", "sh", "-c", script)...)
+			cmd.Env = withoutCIEnv(cmd.Env)
+			if err := group.Enter(cmd); err != nil {
+				t.Fatal(err)
+			}
+			_, stderr, code := program.Run(t, cmd)
+			if code != tt.code {
+				t.Errorf("exit code %d, want %d", code, tt.code)
+			}
+			requireLastLine(t, stderr, tt.says)
+			if page := readReport(t, filepath.Join(cmd.Dir, "out"))["report.html"]; !strings.Contains(page, tt.says) {
+				t.Errorf("the page does not contain %q", tt.says)
+			}
+		})
+	}
+}
+
+// TestLimitedMemory loads a control plane that may use 320 MiB, as in a small container of CI. Go does
+// not know the limits of control groups: garbage would grow beyond it, and the kernel end the process.
+func TestLimitedMemory(t *testing.T) {
+	t.Parallel()
+	group := limitedGroup(t, 320<<20)
 	dir := filepath.Join(t.TempDir(), "data")
 	cmd := program.Command(t, append([]string{"up", "--ui", "none", "--data-dir", dir}, minimal()...)...)
 	if err := group.Enter(cmd); err != nil {

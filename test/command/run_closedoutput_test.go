@@ -113,6 +113,28 @@ func TestUpWithClosedOutput(t *testing.T) {
 	}
 }
 
+// TestRunReportWithFullOutput runs a command with a report whose output goes to a full disk.
+func TestRunReportWithFullOutput(t *testing.T) {
+	t.Parallel()
+	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
+	if err != nil {
+		t.Skip(err)
+	}
+	defer full.Close()
+	cmd := newRunCommand(t, minimal("--report=out", "--", "yes")...)
+	var stderr bytes.Buffer
+	cmd.Env, cmd.Stdout, cmd.Stderr = withoutCIEnv(cmd.Env), full, &stderr
+	_ = cmd.Run() // the exit code is checked
+	if code := cmd.ProcessState.ExitCode(); code != 128+int(syscall.SIGPIPE) {
+		t.Errorf("exit code %d", code)
+	}
+	const says = "the output of the command is incomplete: write /dev/stdout: no space left on device: free space there, or redirect it"
+	requireLastLine(t, stderr.String(), says)
+	if page := readReport(t, filepath.Join(cmd.Dir, "out"))["report.html"]; !strings.Contains(page, says) {
+		t.Errorf("the page does not contain %q", says)
+	}
+}
+
 // TestReportRemovesUnfinished has what a killed run leaves.
 func TestReportRemovesUnfinished(t *testing.T) {
 	t.Parallel()

@@ -24,6 +24,7 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 
+	"github.com/ctrlplane/ctrlplane/internal/endsignals"
 	"github.com/ctrlplane/ctrlplane/internal/testutil"
 	"github.com/ctrlplane/ctrlplane/internal/testutil/program"
 )
@@ -111,6 +112,13 @@ func (r *runProcess) trySignal(t *testing.T, sig syscall.Signal) {
 	}
 }
 
+// sendSecond sends a signal to a run that has seen another one, as soon as it counts as a second one.
+func (r *runProcess) sendSecond(t *testing.T, sig syscall.Signal) {
+	t.Helper()
+	<-time.After(endsignals.RepeatTime)
+	r.trySignal(t, sig)
+}
+
 // requireExit waits for the end of the run, and checks that its exit code is one of those
 // given and that it leaves nothing behind.
 func (r *runProcess) requireExit(t *testing.T, codes ...int) {
@@ -186,6 +194,25 @@ func TestRunExitCodes(t *testing.T) {
 				t.Errorf("stderr is not one line: %q", stderr)
 			}
 			requireNothingLeft(t, cmd)
+		})
+	}
+}
+
+// TestRunCommandEndedBySignal has signals end the command that were not sent to ctrlplane: what a shell shows is shown.
+func TestRunCommandEndedBySignal(t *testing.T) {
+	t.Parallel()
+	for sig, says := range map[syscall.Signal]string{
+		syscall.SIGKILL: "ctrlplane: the command was ended by signal 9 (killed)\n",
+		syscall.SIGSEGV: "ctrlplane: the command was ended by signal 11 (segmentation fault)\n",
+		syscall.SIGINT:  "",
+		syscall.SIGPIPE: "",
+	} {
+		t.Run(sig.String(), func(t *testing.T) {
+			t.Parallel()
+			_, stderr, code := program.Run(t, newRunCommand(t, minimal("--", "sh", "-c", fmt.Sprintf("ulimit -c 0; kill -%d $$", sig))...))
+			if code != 128+int(sig) || stderr != says {
+				t.Errorf("exit code %d, stderr %q", code, stderr)
+			}
 		})
 	}
 }
