@@ -290,12 +290,6 @@ func (r *runCommand) waitSettled(began time.Time) (int, error) {
 	}()
 	select {
 	case <-ended:
-		if busy, ok := errors.AsType[*settled.BusyError](err); ok && r.settle {
-			printRemainingWork(stderr, busy.Work)
-		}
-		for _, line := range warnings {
-			fmt.Fprintf(stderr, "ctrlplane: %s\n", line)
-		}
 		code := 0
 		_, loop := errors.AsType[*hotLoopError](err)
 		switch {
@@ -304,6 +298,13 @@ func (r *runCommand) waitSettled(began time.Time) (int, error) {
 			code = exitTimeout
 		case err != nil:
 			code = exitFailure
+		}
+		out := errOutputAtEnd(code)
+		if busy, ok := errors.AsType[*settled.BusyError](err); ok && r.settle {
+			printRemainingWork(out, busy.Work)
+		}
+		for _, line := range warnings {
+			fmt.Fprintf(out, "ctrlplane: %s\n", line)
 		}
 		code, err = r.settledOrNot(code, err, warnings...)
 		if loop {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"sync"
 	"time"
@@ -20,7 +21,7 @@ func (r *runCommand) end(c *commandProcess, ready bool, code int, err error) (in
 	defer stopWatching()
 	if ready {
 		if code, err = r.judge(ctx, code, err); code != 0 || err != nil {
-			r.report.printDeleted(stderr)
+			r.report.printDeleted(errOutputAtEnd(code))
 		}
 		r.report.beginStage("stop")
 		if stopErr := r.stopPlane(); stopErr != nil {
@@ -29,9 +30,20 @@ func (r *runCommand) end(c *commandProcess, ready bool, code int, err error) (in
 				code = exitFailure
 			}
 		}
-		c.reportLeftovers(stderr)
+		c.reportLeftovers(errOutputAtEnd(code))
 	}
 	return r.finish(code, err)
+}
+
+// errOutputAtEnd returns the stderr of a run that ends with a code. If --timeout has expired, it is dropped if nothing reads it
+// for 2 s: the run is to end.
+func errOutputAtEnd(code int) io.Writer {
+	if code != exitTimeout {
+		return stderr
+	}
+	over, cancel := context.WithCancel(context.Background())
+	cancel()
+	return endableStderr(over)
 }
 
 func (r *runCommand) stopPlane() error {
@@ -119,7 +131,7 @@ func (r *runCommand) finish(code int, err error) (int, error) {
 	code = exitCode(&exitError{err, code}) // 2 for bad usage that only a component recognizes
 	code, err = r.report.write(code, err)
 	if r.needsState() || !r.assertions.rules.Empty() {
-		r.report.printEnd(stderr, code, err, r.settle)
+		r.report.printEnd(errOutputAtEnd(code), code, err, r.settle)
 	}
 	return code, err
 }

@@ -146,7 +146,7 @@ func (r *runReport) write(code int, err error) (int, error) {
 
 func (r *runReport) writeFiles(o report.Outcome) (ciErr, err error) {
 	if r.jobLog == "" {
-		return r.report.Write(o, stderr, os.Getenv)
+		return r.report.Write(o, errOutputAtEnd(o.Code), os.Getenv)
 	}
 	var log bytes.Buffer
 	ciErr, err = r.report.Write(o, &log, os.Getenv)

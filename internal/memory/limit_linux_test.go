@@ -17,10 +17,10 @@ import (
 
 func TestSumFields(t *testing.T) {
 	const stat = "cache 99\nrss 7\ntotal_rss 4096\ntotal_shmem 8192\ntotal_rss_huge 5\n"
-	if got := sumFields([]byte(stat), groupV1.fields); got != 12288 {
+	if got := sumFields([]byte(stat), fieldsV1); got != 12288 {
 		t.Errorf("got %d", got)
 	}
-	if got := sumFields([]byte("anon 5\nfile 6\nshmem 7\n"), groupV2.fields); got != 12 {
+	if got := sumFields([]byte("anon 5\nfile 6\nshmem 7\n"), fieldsV2); got != 12 {
 		t.Errorf("got %d", got)
 	}
 }

@@ -3,14 +3,14 @@ package oomkill
 import (
 	"fmt"
 	"os"
-	"path"
-	"slices"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"sync"
 
 	"github.com/KimMachineGun/automemlimit/memlimit"
-	"github.com/prometheus/procfs"
+
+	"github.com/ctrlplane/ctrlplane/internal/memorygroup"
 )
 
 const (
@@ -53,53 +53,19 @@ func startPreferred(start func() error) error {
 
 // kills returns how many processes of the control group of this one the kernel has ended.
 func kills() (uint64, error) {
-	self, err := procfs.Self()
+	group, err := memorygroup.Own()
 	if err != nil {
 		return 0, err
 	}
-	groups, err := self.Cgroups()
-	if err != nil {
-		return 0, err
+	file := "memory.events"
+	if group.V1 {
+		file = "memory.oom_control"
 	}
-	mounts, err := self.MountInfo()
-	if err != nil {
-		return 0, err
-	}
-	file, err := eventsFile(groups, mounts)
-	if err != nil {
-		return 0, err
-	}
-	text, err := os.ReadFile(file)
+	text, err := os.ReadFile(filepath.Join(group.Dir, file))
 	if err != nil {
 		return 0, err
 	}
 	return parseKills(string(text))
-}
-
-// eventsFile returns the file of a control group with what happened to its memory. In a version 1 hierarchy the memory
-// controller has its own mount.
-func eventsFile(groups []procfs.Cgroup, mounts []*procfs.MountInfo) (string, error) {
-	const controller = "memory"
-	file, fsType := "memory.events", "cgroup2"
-	at := slices.IndexFunc(groups, func(g procfs.Cgroup) bool { return slices.Contains(g.Controllers, controller) })
-	if at >= 0 {
-		file, fsType = "memory.oom_control", "cgroup"
-	} else {
-		at = slices.IndexFunc(groups, func(g procfs.Cgroup) bool { return g.HierarchyID == 0 })
-	}
-	if at < 0 {
-		return "", fmt.Errorf("no control group with a limit for memory")
-	}
-	for _, m := range mounts {
-		_, v1 := m.SuperOptions[controller]
-		// Where a part of the hierarchy is mounted, as in a container, paths may begin above it.
-		inside, below := strings.CutPrefix(groups[at].Path, strings.TrimSuffix(m.Root, "/"))
-		below = below && (inside == "" || inside[0] == '/')
-		if m.FSType == fsType && (v1 || fsType == "cgroup2") && below {
-			return path.Join(m.MountPoint, inside, file), nil
-		}
-	}
-	return "", fmt.Errorf("no mount of the control group %s", groups[at].Path)
 }
 
 // parseKills reads memory.events or memory.oom_control.

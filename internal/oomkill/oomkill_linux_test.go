@@ -7,40 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/prometheus/procfs"
-
 	"github.com/ctrlplane/ctrlplane/internal/testutil"
 )
-
-func TestEventsFile(t *testing.T) {
-	v1 := func(root, at string) *procfs.MountInfo {
-		return &procfs.MountInfo{FSType: "cgroup", Root: root, MountPoint: at, SuperOptions: map[string]string{"rw": "", "memory": ""}}
-	}
-	v2 := func(root, at string) *procfs.MountInfo {
-		return &procfs.MountInfo{FSType: "cgroup2", Root: root, MountPoint: at}
-	}
-	other := &procfs.MountInfo{FSType: "cgroup", Root: "/", MountPoint: "/sys/fs/cgroup/cpu", SuperOptions: map[string]string{"cpu": ""}}
-	memoryGroup := func(path string) []procfs.Cgroup {
-		return []procfs.Cgroup{{HierarchyID: 9, Controllers: []string{"cpu"}, Path: "/x"}, {HierarchyID: 4, Controllers: []string{"memory"}, Path: path}, {Path: "/"}}
-	}
-	for name, tt := range map[string]struct {
-		groups []procfs.Cgroup
-		mounts []*procfs.MountInfo
-		want   string // empty = an error
-	}{
-		"version 2":                       {[]procfs.Cgroup{{Path: "/user.slice/a"}}, []*procfs.MountInfo{v2("/", "/sys/fs/cgroup")}, "/sys/fs/cgroup/user.slice/a/memory.events"},
-		"version 2 in a container":        {[]procfs.Cgroup{{Path: "/"}}, []*procfs.MountInfo{v2("/", "/sys/fs/cgroup")}, "/sys/fs/cgroup/memory.events"},
-		"version 1":                       {memoryGroup("/job/1"), []*procfs.MountInfo{other, v2("/", "/sys/fs/cgroup/unified"), v1("/", "/sys/fs/cgroup/memory")}, "/sys/fs/cgroup/memory/job/1/memory.oom_control"},
-		"version 1 in a container":        {memoryGroup("/docker/1"), []*procfs.MountInfo{other, v1("/docker/1", "/sys/fs/cgroup/memory")}, "/sys/fs/cgroup/memory/memory.oom_control"},
-		"a mount of another part":         {memoryGroup("/docker/1"), []*procfs.MountInfo{v1("/dock", "/sys/fs/cgroup/memory")}, ""},
-		"no mount, as with an empty /sys": {memoryGroup("/docker/1"), nil, ""},
-		"no groups":                       {nil, []*procfs.MountInfo{other}, ""},
-	} {
-		if got, err := eventsFile(tt.groups, tt.mounts); got != tt.want || (err == nil) != (tt.want != "") {
-			t.Errorf("%s: got %q, %v, want %q", name, got, err, tt.want)
-		}
-	}
-}
 
 func TestStartPreferred(t *testing.T) {
 	score := func() string { return strings.TrimSpace(testutil.ReadFile(t, scoreFile)) }

@@ -105,6 +105,35 @@ func TestRunEndsWhileItsOutputIsStuck(t *testing.T) {
 	}
 }
 
+// TestRunEndsAfterTheTimeoutWhileStderrIsStuck has runs time out whose stderr is not read.
+func TestRunEndsAfterTheTimeoutWhileStderrIsStuck(t *testing.T) {
+	t.Parallel()
+	flood := fmt.Sprintf("yes | head -c %d >&2; exec sleep 1000", bytesForPipes(t, 15))
+	for name, flags := range map[string][]string{"plain": {}, "with a report": {"--report", "out", "--settle"}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			cmd := newRunCommand(t, minimal(append(flags, "--timeout", "1s", "--", "sh", "-c", flood)...)...)
+			cmd.Env = withoutCIEnv(cmd.Env)
+			unread, stderr, err := os.Pipe()
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer unread.Close()
+			cmd.Stderr = stderr
+			if err := cmd.Start(); err != nil {
+				t.Fatal(err)
+			}
+			stderr.Close()
+			cancel := time.AfterFunc(program.Timeout, func() { _ = cmd.Process.Kill() }) // it may have ended
+			defer cancel.Stop()
+			if err := cmd.Wait(); cmd.ProcessState.ExitCode() != 124 {
+				t.Errorf("got %v, want exit code 124", err)
+			}
+			requireNothingLeft(t, cmd)
+		})
+	}
+}
+
 // TestRunPassesOnAllToASlowReader begins to read after the time for which the output of processes
 // is read that outlive the command: the clock is not to be too short, and may be too long.
 func TestRunPassesOnAllToASlowReader(t *testing.T) {
