@@ -154,7 +154,7 @@ func TestWarningsOfAnsweredWrites(t *testing.T) {
 		{http.MethodPut, sites + "/shop", []string{unknown}, []string{`unknown field "status.extra"`}},
 		{http.MethodPut, sites + "/shop", nil, nil},
 		{http.MethodPut, sites + "/shop", []string{"not a warning"}, nil},
-		{http.MethodPost, sites, slices.Repeat([]string{`299 - "` + strings.Repeat("x", 1000) + `"`}, 10), slices.Repeat([]string{strings.Repeat("x", 200)}, 3)},
+		{http.MethodPost, sites, slices.Repeat([]string{`299 - "` + strings.Repeat("x", 1000) + `"`}, 10), append(slices.Repeat([]string{strings.Repeat("x", 197) + "…"}, 3), "7 more warnings")},
 		{http.MethodGet, sites + "/shop", []string{unknown}, nil},
 		{http.MethodPost, secrets, []string{unknown}, nil},
 	} {

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/ctrlplane/ctrlplane/controllers/recording"
-	"github.com/ctrlplane/ctrlplane/internal/words"
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
@@ -77,7 +76,7 @@ func (s *session) applyEnd(c *reportedController, e *ReportedEnd, now time.Time)
 	took := min(max(e.Took, 0), maxAge)
 	v := &observe.Synced{
 		ID: sync.id, Key: printable(e.Key, maxKey), KeyBasis: observe.BasisQueue, Add: e.Add,
-		Waited: min(max(e.Waited, 0), maxAge), Took: took, Retried: e.Requeued, Error: words.Cut(e.Error, recording.MaxRefusal),
+		Waited: min(max(e.Waited, 0), maxAge), Took: took, Retried: e.Requeued, Error: recording.SyncError(e.Error),
 		Reads: sync.reads, Writes: sync.writes,
 	}
 	if e.Requeued {

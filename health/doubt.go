@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -32,12 +31,11 @@ func (s *State) addDoubt(u *unstructured.Unstructured) {
 	var doubts []string
 	for _, c := range readConditions(u) {
 		if slices.Contains(conditionsOfSuccess, c.Type) && c.Status != metav1.ConditionTrue || slices.Contains(conditionsOfFailure, c.Type) && c.Status == metav1.ConditionTrue {
-			doubt := fmt.Sprintf("its condition %s is %s", c.Type, c.Status)
-			if why := joinReason(c.Reason, c.Message); why != "" {
-				doubt += ": " + strings.TrimSuffix(why, ".")
-			}
-			doubts = append(doubts, doubt)
+			doubts = append(doubts, "its "+describeCondition(c, ""))
 		}
+	}
+	if len(doubts) == 0 {
+		doubts = waitingDoubts(u)
 	}
 	if len(doubts) > 0 {
 		s.Doubt = words.OneLine(strings.Join(doubts, "; "))

@@ -71,6 +71,9 @@ func (s *reasonSearch) withDetails(u *unstructured.Unstructured, t problem) stri
 
 // detailProblem adds to a problem of a Pod what its claims or events say.
 func (s *reasonSearch) detailProblem(u *unstructured.Unstructured, t problem) string {
+	if t.gated {
+		return joinTexts(t.text, s.explainObstacles(u))
+	}
 	if t.clarity == clarityUnassigned {
 		if claim := s.explainClaims(u); claim != "" {
 			return t.text + "; " + claim
@@ -101,6 +104,7 @@ type problem struct {
 	clarity   clarity
 	text      string
 	vague     bool // its events may have details
+	gated     bool // it has scheduling gates
 	log       *ContainerLog
 	container string                           // that has the problem; empty if none has
 	end       *corev1.ContainerStateTerminated // how it has ended; nil if that is not the problem
@@ -127,6 +131,9 @@ func findPodProblem(pod *corev1.Pod) problem {
 			if c.Reason == corev1.PodReasonUnschedulable {
 				return problem{clarity: clarityUnassigned, text: "unschedulable: " + c.Message, trouble: observe.Unschedulable}
 			}
+			if c.Reason == corev1.PodReasonSchedulingGated && len(pod.Spec.SchedulingGates) > 0 {
+				return problem{clarity: clarityUnassigned, text: "SchedulingGated: " + describeGates(pod.Spec.SchedulingGates), gated: true}
+			}
 			return problem{clarity: clarityUnassigned, text: joinReason(c.Reason, c.Message)}
 		}
 	}
@@ -139,6 +146,22 @@ func findPodProblem(pod *corev1.Pod) problem {
 	}
 	return nodeProblem(pod)
 }
+
+// describeGates names the scheduling gates of a Pod.
+func describeGates(gates []corev1.PodSchedulingGate) string {
+	names := make([]string, len(gates))
+	for i, g := range gates {
+		names[i] = g.Name
+	}
+	noun := "gate"
+	if len(names) > 1 {
+		noun = "gates"
+	}
+	return fmt.Sprintf("waits for the removal of scheduling %s %s (spec.schedulingGates)", noun, words.First(names, maxGates))
+}
+
+// maxGates is how many scheduling gates of a Pod are named.
+const maxGates = 5
 
 // failureOf returns why a Pod has failed: the reason of the kubelet that ended it, if one did, and then its containers, whose
 // exit codes are those of the kubelet's signals.

@@ -3,9 +3,7 @@ package health
 import (
 	"fmt"
 	"slices"
-	"strings"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -24,10 +22,15 @@ func suspendingField(u *unstructured.Unstructured) string {
 	return ""
 }
 
-// explainSuspension explains a Job that is suspended. An operator that queues Jobs says why in a custom resource
-// that the Job owns.
+// explainSuspension explains a Job that is suspended.
 func (s *reasonSearch) explainSuspension(u *unstructured.Unstructured) string {
-	reasons := []string{"suspended: spec.suspend is true"}
+	return joinTexts("suspended: spec.suspend is true", s.explainObstacles(u))
+}
+
+// explainObstacles says what a Job or a Pod waits for that an operator keeps from starting: one that queues them says so in a
+// custom resource that they own.
+func (s *reasonSearch) explainObstacles(u *unstructured.Unstructured) string {
+	var reasons []string
 	defer s.ignoreErrors()()
 	resources, err := s.customResources()
 	if err != nil {
@@ -35,14 +38,12 @@ func (s *reasonSearch) explainSuspension(u *unstructured.Unstructured) string {
 	}
 	for _, r := range resources {
 		for _, owned := range s.listOwned(r, u) {
-			for _, c := range readConditions(&owned) {
-				if c.Status == metav1.ConditionFalse && c.Message != "" {
-					reasons = append(reasons, fmt.Sprintf("condition %s of %s %s is False: %s", c.Type, owned.GetKind(), owned.GetName(), joinReason(c.Reason, c.Message)))
-				}
+			for _, c := range obstacles(readConditions(&owned)) {
+				reasons = append(reasons, describeCondition(c, fmt.Sprintf(" of %s %s", owned.GetKind(), owned.GetName())))
 			}
 		}
 	}
-	return strings.Join(reasons, "; ")
+	return joinTexts(reasons...)
 }
 
 // customResources returns the namespaced resources that are not of Kubernetes and can be listed. With an error they may be

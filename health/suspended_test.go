@@ -17,9 +17,13 @@ func TestWhyAJobIsSuspended(t *testing.T) {
 		return `{apiVersion: example.com/v1, kind: Widget, metadata: {namespace: shop, name: job-j, ` + metadata + `}, status: {conditions: [` + conditions + `]}}`
 	}
 	owned := `ownerReferences: [{apiVersion: batch/v1, kind: Job, name: j, uid: ` + string(parseObject(t, job).GetUID()) + `, controller: true}]`
-	const pending = `{type: Admitted, status: "False"}, {type: QuotaReserved, status: "False", reason: Pending, message: insufficient unused quota}, {type: Evicted, status: "True", message: x}`
+	const pending = `{type: Admitted, status: "False"}, {type: QuotaReserved, status: "False", reason: Pending, message: insufficient unused quota}`
+	const preempted = `, {type: Evicted, status: "True", reason: Preempted, message: for w2}, {type: Preempted, status: "True", reason: InQueue, message: for w2}`
+	const waits = "suspended: spec.suspend is true; condition QuotaReserved of Widget job-j is False: Pending: insufficient unused quota"
 	for name, test := range map[string]struct{ workload, want string }{
-		"waits for quota":   {workload(owned, pending), "suspended: spec.suspend is true; condition QuotaReserved of Widget job-j is False: Pending: insufficient unused quota"},
+		"waits for quota":   {workload(owned, pending), waits},
+		"preempted":         {workload(owned, pending+preempted), waits + "; condition Evicted of Widget job-j is True: Preempted: for w2"},
+		"was preempted":     {workload(owned, pending+`, {type: Preempted, status: "False", message: "Previously: for w2"}`), waits},
 		"admitted":          {workload(owned, `{type: QuotaReserved, status: "True", message: admitted}`), "suspended: spec.suspend is true"},
 		"of another object": {workload("labels: {a: b}", pending), "suspended: spec.suspend is true"},
 	} {

@@ -132,7 +132,7 @@ func (c *controller) Reconcile(ctx context.Context, key reconcile.Request) (resu
 	result, err = c.inner.Reconcile(context.WithValue(ctx, syncKey{}, s), key)
 	s.err = ""
 	if err != nil {
-		s.err = shorten(fmt.Sprint(err), maxError) // which survives an Error method that panics
+		s.err = errorText(fmt.Sprint(err)) // which survives an Error method that panics
 	}
 	return result, err
 }

@@ -44,10 +44,13 @@ func ShortNames() map[string]string { return maps.Clone(shortNames) }
 
 // ShortName returns a controller's name as people say it: "deployment". Of a client,
 // "kubectl (kubernetes-admin)", it is the program. A controller of a client whose program has
-// another one of that name, "chaos (admin)/site", has no shorter name.
+// another one of that name, "chaos (admin)/site", has no shorter name, and "shop/site-controller" neither: verbs refuse it.
 func ShortName(controller string) string {
 	if short, ok := shortNames[controller]; ok {
 		return short
+	}
+	if observe.IsReported(controller) {
+		return controller
 	}
 	return trimName(controller)
 }

@@ -25,6 +25,7 @@ func TestShortNames(t *testing.T) {
 		{"persistentvolume-binder-controller", "claims", "pv-binder", "claims"},
 		{"", "cronjob", "", "cronjob"},
 		{"shop/site", "site", "shop/site", ""},
+		{"shop/site-controller", "site", "shop/site-controller", ""}, // the short name is not one that verbs accept
 		{"shop-operator (admin)", "site", "shop-operator", "site"},
 		{"shop-operator (admin)/site", "site", "shop-operator (admin)/site", ""},
 		{"shop-operator (https://id/#jane)", "site", "shop-operator", "site"},

@@ -57,7 +57,7 @@ func (q *Why) Chain(records []observe.Record, s trace.Style) (*trace.Chain, erro
 	o := &q.Options
 	unchanged := trace.FindUnchangedWrites(records, q.About)
 	o.Failing, o.Working = describeFailingKeys(o.State, records, q.About), trace.Working(*o, records, q.About, s)
-	o.Now = q.describeProblem(unchanged, s)
+	o.Now = nameUIDs(q.describeProblem(unchanged, s), records)
 	if o.Now != "" {
 		if q.State.Log != "" {
 			o.Working = append(o.Working, q.State.Log+".")

@@ -15,6 +15,7 @@ import (
 	"github.com/ctrlplane/ctrlplane"
 	controlrest "github.com/ctrlplane/ctrlplane/control/rest"
 	"github.com/ctrlplane/ctrlplane/controllers"
+	"github.com/ctrlplane/ctrlplane/internal/suggest"
 	"github.com/ctrlplane/ctrlplane/internal/usage"
 	"github.com/ctrlplane/ctrlplane/observe"
 	"github.com/ctrlplane/ctrlplane/ui"
@@ -89,6 +90,9 @@ func findPages(t *target, words []string, names explain.Names, s *observe.Snapsh
 // unknownPageError says what was probably meant: a client, the fields of a kind, or a controller.
 func unknownPageError(t *target, word, nearest string, s *observe.Snapshot) error {
 	hint := fmt.Sprintf("%s lists them", t.quoteCommand("explain"))
+	if observe.IsReported(word) {
+		nearest, _ = suggest.Nearest(word, reportedControllers(s))
+	}
 	switch {
 	case isClient(s, word):
 		hint = fmt.Sprintf("it is a client that reports no controllers: %s says what it does, docs/operators.md how to report them", t.quoteCommand("clients"))
@@ -98,6 +102,17 @@ func unknownPageError(t *target, word, nearest string, s *observe.Snapshot) erro
 		hint = fmt.Sprintf("did you mean %q?", nearest)
 	}
 	return usage.Errorf("unknown controller %q: %s", word, hint)
+}
+
+// reportedControllers returns the names of the controllers that clients report.
+func reportedControllers(s *observe.Snapshot) (names []string) {
+	if s == nil {
+		return nil
+	}
+	for _, c := range s.Clients {
+		names = append(names, c.Controllers...)
+	}
+	return names
 }
 
 // isClient reports whether a name is that of a client or its program.

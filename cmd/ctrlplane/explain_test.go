@@ -65,6 +65,22 @@ func TestExplainAClient(t *testing.T) {
 	}
 }
 
+// A name that is not quite that of a controller that a client reports leads to that.
+func TestExplainSuggestsReportedControllers(t *testing.T) {
+	s := &observe.Snapshot{Clients: []observe.Client{{Name: "kueue (bob)", Controllers: []string{"kueue/usage-controller", "kueue/job"}}}}
+	for word, want := range map[string]string{
+		"kueue/usage": `did you mean "kueue/usage-controller"?`,
+		"kueue/jbo":   `did you mean "kueue/job"?`,
+		"kueue/x":     "lists them",
+		"replicast":   `did you mean "replicaset"?`,
+	} {
+		_, err := findPages(&target{}, []string{word}, explain.NewNames(nil), s)
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", word, err, want)
+		}
+	}
+}
+
 // TestExplainSettingsAreFlags checks that "up" has the flags that pages name.
 func TestExplainSettingsAreFlags(t *testing.T) {
 	help := enterHome(t).mustRun(t, "up", "--help")

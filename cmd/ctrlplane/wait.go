@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/ctrlplane/ctrlplane/health"
@@ -266,6 +267,7 @@ func (w *waitCommand) printControllers(ctx context.Context, out io.Writer, objec
 			}
 		}
 	}
+	w.printNotRunning(ctx, out, client, now, objects)
 	for _, i := range ui.InterventionsFor(now, resource) {
 		verb := "controllers "
 		if i.OfClient {
@@ -276,6 +278,32 @@ func (w *waitCommand) printControllers(ctx context.Context, out io.Writer, objec
 			undo = append(undo, w.target.commandLine(verb+u[0]+" "+quoteWord(i.Controller)+u[1]))
 		}
 		fmt.Fprintf(out, "%s, which may be why: to undo it: %s\n", i, strings.Join(undo, " and "))
+	}
+}
+
+// maxNotRunning is for how many objects it is said which operators that work for them do not run.
+const maxNotRunning = 10
+
+// printNotRunning prints which operators that work for the objects do not run, each once.
+func (w *waitCommand) printNotRunning(ctx context.Context, out io.Writer, src observe.Source, now observe.Snapshot, objects []health.Unhealthy) {
+	if !trace.MayHaveEnded(now) {
+		return // the records need not be read
+	}
+	var o trace.Options
+	records, err := o.ReadRecords(ctx, src)
+	if err != nil {
+		return
+	}
+	said := map[string]bool{}
+	for _, of := range objects[:min(len(objects), maxNotRunning)] {
+		resource, _ := meta.UnsafeGuessKindToResource(of.Ref.GroupVersionKind)
+		about := observe.Object{Group: resource.Group, Resource: resource.Resource, Namespace: of.Ref.Namespace, Name: of.Ref.Name}
+		for _, sentence := range trace.NotRunning(o.State, records, about, traceStyle()) {
+			if !said[sentence] {
+				fmt.Fprintf(out, "%s: %s\n", words.OneLine(of.Ref.String()), strings.TrimSuffix(sentence, "."))
+			}
+			said[sentence] = true
+		}
 	}
 }
 

@@ -19,6 +19,9 @@ import (
 // MaxRefusal is how much is kept of why a request was refused.
 const MaxRefusal = 1 << 10
 
+// ellipsis stands for what is left out of a text.
+const ellipsis = "…"
+
 // Refusal says why a request was refused: the server's message on one line, up to an object
 // or a comparison of objects, without what the message quotes of the body. Of a Secret only
 // the reason is kept: the message may quote a value in any form, whether it is of the
@@ -36,7 +39,21 @@ func (s ResponseSummary) Refusal(c *observe.Called) string {
 			}
 		}
 	}
-	return strings.Clone(strings.ToValidUTF8(line[:min(len(line), MaxRefusal)], ""))
+	return shorten(line, MaxRefusal)
+}
+
+// SyncError returns what is kept of the error of a sync: as Refusal, of which it often has the text.
+func SyncError(text string) string {
+	return shorten(withoutObjects(text), MaxRefusal)
+}
+
+// shorten returns at most limit bytes of a text, with an ellipsis if it was longer. What it returns does not keep the text in
+// memory.
+func shorten(text string, limit int) string {
+	if len(text) > limit {
+		return strings.ToValidUTF8(text[:limit-len(ellipsis)], "") + ellipsis
+	}
+	return strings.Clone(strings.ToValidUTF8(text, ""))
 }
 
 // budgetCause names the PodDisruptionBudget that does not allow an eviction, which the message does not, with a space before it.
@@ -54,7 +71,7 @@ func isSecretWrite(c *observe.Called) bool {
 }
 
 const (
-	maxWarnings = 3   // kept of an answer
+	maxWarnings = 3   // kept of an answer; the others are counted
 	maxWarning  = 200 // bytes
 )
 
@@ -67,8 +84,11 @@ func Warnings(answer http.Header, c *observe.Called) (list []string) {
 	}
 	parsed, _ := net.ParseWarningHeaders(headers[:min(len(headers), maxWarnings)])
 	for _, w := range parsed[:min(len(parsed), maxWarnings)] {
-		text := words.Cut(words.OneLine(withoutObjects(w.Text)), maxWarning)
+		text := shorten(words.OneLine(withoutObjects(w.Text)), maxWarning)
 		list = append(list, unique.Make(text).Value()) // many writes have the same
+	}
+	if more := len(headers) - maxWarnings; more > 0 && len(list) > 0 {
+		list = append(list, words.Count(more, "more warning"))
 	}
 	return list
 }
@@ -112,20 +132,25 @@ var quoted = regexp.MustCompile(`((?:value|Not found): )(?:[&*\[\]\w.]*\w\{|\{|\
 // of a container. Simple values are kept: they are what is wrong.
 func withoutObjects(text string) string {
 	var b strings.Builder
-	for b.Len() < MaxRefusal {
+	for text != "" {
+		if b.Len() >= MaxRefusal {
+			b.WriteString(ellipsis)
+			break
+		}
 		begin := text[:min(len(text), MaxRefusal)] // of more, a search would be slow, and in vain
 		at := quoted.FindStringSubmatchIndex(begin)
 		if at == nil {
 			b.WriteString(begin)
-			break
+			text = text[len(begin):]
+			continue
 		}
 		if at[2] < 0 {
-			b.WriteString(begin[:at[1]] + "…")
+			b.WriteString(begin[:at[1]] + ellipsis)
 			break
 		}
 		open := at[1] - 1
 		closing := map[byte]string{'{': "}", '[': "]"}[text[open]]
-		b.WriteString(text[:at[3]] + text[open:at[1]] + "…" + closing)
+		b.WriteString(text[:at[3]] + text[open:at[1]] + ellipsis + closing)
 		text = text[open+valueEnd([]byte(text[open:])):]
 	}
 	return b.String()

@@ -46,7 +46,7 @@ func TestRefusalHasNoBody(t *testing.T) {
 		{invalid(field.Invalid(path, template, "field is immutable")), begin + "spec.template: Invalid value: {…}: field is immutable"},
 		{invalid(field.Invalid(path.Child("env"), env, "too many"), field.Invalid(field.NewPath("spec", "parallelism"), -1, "must be positive")),
 			begin + "[spec.template.env: Invalid value: […]: too many, spec.parallelism: Invalid value: -1: must be positive]"},
-		{invalid(field.Invalid(path, strings.Repeat("x", 2000), ""), field.Invalid(path, template, "")), begin + `[spec.template: Invalid value: "` + strings.Repeat("x", MaxRefusal-len(begin)-32)},
+		{invalid(field.Invalid(path, strings.Repeat("x", 2000), ""), field.Invalid(path, template, "")), begin + `[spec.template: Invalid value: "` + strings.Repeat("x", MaxRefusal-len(begin)-35) + "…"},
 		{invalid(field.Invalid(path, many, "field is immutable"), field.Invalid(path, template, "too")), begin + "[spec.template: Invalid value: […]: field is immutable, spec.template: Invalid value: {…}: too]"},
 		{invalid(field.Duplicate(path, env[0])), begin + "spec.template: Duplicate value: {…}"},
 		{invalid(field.NotFound(path, env[0])), begin + "spec.template: Not found: {…}"},
@@ -133,7 +133,7 @@ func TestRefusalOfSeveralLines(t *testing.T) {
 		"The order in patch list:\n[map[name:PASSWORD value:hunter2]]\n doesn't match":           "The order in patch list:",
 		"denied:\n{\n  \"value\": \"hunter2\"":                                                   "denied:",
 		"spec: Invalid value: {\n  \"value\": \"hunter2\"\n}: too short\nas the policy says":     "spec: Invalid value: {…}: too short as the policy says",
-		strings.Repeat("long\n", 1000):                                                           strings.TrimSpace(strings.Repeat("long ", (MaxRefusal+1)/5)),
+		strings.Repeat("long\n", 1000):                                                           strings.Repeat("long ", MaxRefusal/5) + "l…",
 	} {
 		status := metav1.Status{Code: http.StatusForbidden, Reason: metav1.StatusReasonForbidden, Message: message}
 		if c := refusedCall(t, "", "pods", status); c.Error != want {
@@ -141,6 +141,21 @@ func TestRefusalOfSeveralLines(t *testing.T) {
 		}
 		if c := refusedCall(t, "", "secrets", status); c.Error != "403 Forbidden" {
 			t.Errorf("a Secret: %q", c.Error)
+		}
+	}
+}
+
+// The error of a sync may have the text of a refused write.
+func TestErrorOfASyncHasNoBody(t *testing.T) {
+	long := strings.Repeat("x", 2*MaxRefusal)
+	for text, want := range map[string]string{
+		"no luck\nat all": "no luck\nat all",
+		`restore info: Job.batch "low1" is invalid: spec.template: Invalid value: {"a":"` + long + `"}: field is immutable`: `restore info: Job.batch "low1" is invalid: spec.template: Invalid value: {…}: field is immutable`,
+		`spec.template: Invalid value: {"a":"` + long: "spec.template: Invalid value: {…}", // an older module has cut it
+		long: long[:MaxRefusal-3] + "…",
+	} {
+		if got := SyncError(text); got != want {
+			t.Errorf("%.80s: got %.200s", text, got)
 		}
 	}
 }

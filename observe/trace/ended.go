@@ -9,6 +9,20 @@ import (
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
+// MayHaveEnded reports whether there is an operator that [NotRunning] would name for the objects that it works for.
+func MayHaveEnded(now observe.Snapshot) bool {
+	p := newPainter(Style{}, phrases{})
+	isOff := func(c observe.Controller) bool { return p.stateSentence(&c, now.Time) != "" }
+	silent := func(c observe.Client) bool { return isSilent(&c, now.Time) }
+	return slices.ContainsFunc(now.Controllers, isOff) || slices.ContainsFunc(now.Clients, silent) || !now.Process.EndedOperator.Time.IsZero()
+}
+
+// NotRunning says which operators that work for an object do not run, one sentence each.
+func NotRunning(now observe.Snapshot, records []observe.Record, about observe.Object, s Style) []string {
+	about = *canonicalObject(about)
+	return newPainter(s, phrases{}).notRunning(Options{State: now}, records, about, map[string]bool{})
+}
+
 // notRunning says which operators that work for an object do not run, one sentence each. It leaves out the controllers
 // of which that has been said. At the end of a recording that is so of all that ended before the control plane.
 func (p *painter) notRunning(o Options, records []observe.Record, about observe.Object, said map[string]bool) (list []string) {

@@ -48,6 +48,12 @@ func TestOperatorsThatDoNotRun(t *testing.T) {
 		if got := Working(Options{State: tc.now}, tc.records, tc.about, Style{}); !slices.Equal(got, tc.want) {
 			t.Errorf("%s: got %q", name, got)
 		}
+		if got := NotRunning(tc.now, tc.records, tc.about, Style{}); !slices.Equal(got, tc.want) || len(got) > 0 && !MayHaveEnded(tc.now) {
+			t.Errorf("%s: not running: %q", name, got)
+		}
+	}
+	if now := workState(40, "running"); MayHaveEnded(now) {
+		t.Error("all operators run")
 	}
 }
 
@@ -196,6 +202,9 @@ func TestClientsWithoutAWatch(t *testing.T) {
 		now.Clients, now.Queues = tc.clients, nil
 		if got := Working(Options{State: now}, tc.records, tc.about, Style{}); !slices.Equal(got, tc.want) {
 			t.Errorf("%s: got %q", text, got)
+		}
+		if got := NotRunning(now, tc.records, tc.about, Style{}); !slices.Equal(got, tc.want) || len(got) > 0 && !MayHaveEnded(now) {
+			t.Errorf("%s: not running: %q", text, got)
 		}
 		if got := Working(Options{State: now, AtEnd: true}, tc.records, tc.about, Style{}); len(got) > 0 {
 			t.Errorf("%s, at the end of a recording: got %q", text, got)

@@ -263,6 +263,20 @@ func TestTraceSummarizesServicesWithoutProgram(t *testing.T) {
 	}
 }
 
+// Kyverno names the object before the policy that it violates, for which the sentence has no room then.
+func TestTraceSummarizesPolicies(t *testing.T) {
+	const begin, end = `admission webhook "validate.kyverno.svc-fail" denied the request: `, "require-labels: autogen-check-team: 'validation error: label ''team'' is required. rule autogen-check-team failed at path /spec/template/metadata/labels/team/'"
+	message := begin + "resource Deployment/default/web-of-the-shop was blocked due to the following policies " + end
+	tree, err := Build(clientCalls(observe.Called{Verb: "update", Status: 400, Error: message}), deployment("web"), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := writeString(t, tree, Text, Style{})
+	if want := "failed to update Deployment web: 400: " + begin + end + ".\n"; !strings.Contains(text, want) || !strings.Contains(text, message) {
+		t.Errorf("no %q or %q in:\n%s", want, message, text)
+	}
+}
+
 // Go appends a guess to the reason why the certificate of a webhook is not trusted, so that its end is not the reason.
 func TestTraceSummarizesErrorsOfCertificates(t *testing.T) {
 	const reason = `failed calling webhook "check.example.com": failed to call webhook: Post "https://localhost:18443/check?timeout=5s": tls: failed to verify certificate: x509: certificate signed by unknown authority`

@@ -307,6 +307,9 @@ var storageDetails = regexp.MustCompile(`StorageError: [^"]* AdditionalErrorMsg:
 // calledService is what stands before the error that a Service leads to no program, which names it.
 var calledService = regexp.MustCompile(`failed to call webhook: Post "[^"]*": (Service \S+ leads to no program)`)
 
+// blockedResource is what Kyverno says before the names of the policies that a write violates: the object, which the sentence names.
+var blockedResource = regexp.MustCompile(`resource \S+ was blocked due to the following policies `)
+
 // outcome describes a write without its version and duration, and why it failed.
 func (p phrases) outcome(n *Node) string {
 	s := p.shortWrite(n)
@@ -325,7 +328,7 @@ func (n *Node) saysReason() bool { return n.Failed && n.isStored() || n.writeFai
 // reason says in a part of a sentence why a write has failed.
 func (p phrases) reason(n *Node) string {
 	text := p.describeFailure(n)
-	for _, detail := range []*regexp.Regexp{validationHint, certificateHint, storageDetails} {
+	for _, detail := range []*regexp.Regexp{validationHint, certificateHint, storageDetails, blockedResource} {
 		text = detail.ReplaceAllString(text, "")
 	}
 	text = calledService.ReplaceAllString(text, "$1")

@@ -50,8 +50,12 @@ func DescribeWarnings(records []observe.Record, about observe.Object, s Style) (
 		case w.call.Subresource != "":
 			did = "last " + pastTense(w.call.Verb) + " its " + words.OneLine(w.call.Subresource)
 		}
-		list = append(list, fmt.Sprintf("The API server warned %s when that %s, at %s: %s.",
-			words.OneLine(w.call.Controller), did, s.FormatClock(w.at), words.OneLine(strings.Join(w.call.Warnings, "; "))))
+		said := fmt.Sprintf("The API server warned %s when that %s, at %s: %s",
+			words.OneLine(w.call.Controller), did, s.FormatClock(w.at), words.OneLine(strings.Join(w.call.Warnings, "; ")))
+		if !strings.HasSuffix(said, "…") { // otherwise its end is missing
+			said += "."
+		}
+		list = append(list, said)
 	}
 	return list
 }

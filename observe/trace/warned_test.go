@@ -26,6 +26,7 @@ func TestWarningsOfWrites(t *testing.T) {
 		"of an earlier object":       {[]observe.Called{created, warned, created}, nil},
 		"made again by a controller": {[]observe.Called{created, warned, of("replicaset-controller", "create", "", 201)}, nil},
 		"of what it has created":     {[]observe.Called{of(operator, "create", "", 201, "a", "b")}, []string{"The API server warned shop-operator (bob) when that created it, at 12:00:01.000: a; b."}},
+		"of what is longer":          {[]observe.Called{of(operator, "create", "", 201, "see htt…")}, []string{"The API server warned shop-operator (bob) when that created it, at 12:00:01.000: see htt…"}},
 		"a user":                     {[]observe.Called{of("kubectl (bob)", "create", "", 201, "deprecated")}, nil},
 	} {
 		clients := make([]string, len(tc.calls))

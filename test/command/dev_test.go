@@ -153,13 +153,19 @@ func (d *devProcess) requireLine(t *testing.T, text string) string {
 // status returns what the verb status prints.
 func (d *devProcess) status(t *testing.T) string {
 	t.Helper()
-	cmd := exec.Command(program.Path(), "--name", "dev", "status")
-	cmd.Env, cmd.Dir = d.cmd.Env, d.cmd.Dir
-	out, err := cmd.CombinedOutput()
+	out, err := d.run("status")
 	if err != nil {
 		t.Errorf("status: %v", err)
 	}
-	return string(out)
+	return out
+}
+
+// run runs a verb for the control plane of dev.
+func (d *devProcess) run(args ...string) (string, error) {
+	cmd := exec.Command(program.Path(), append([]string{"--name", "dev"}, args...)...)
+	cmd.Env, cmd.Dir = d.cmd.Env, d.cmd.Dir
+	out, err := cmd.CombinedOutput()
+	return string(out), err
 }
 
 // requireChild returns the ID of a process that the operator has started.
@@ -248,6 +254,10 @@ func TestDevRestartsTheOperator(t *testing.T) {
 	const ended = "the operator of dev has not run for "
 	if got := d.status(t); !strings.Contains(got, ended) || !strings.Contains(got, ": it exited with code 3: cannot go on: exit; dev starts it again when a source changes\n") {
 		t.Errorf("status of an operator that has ended:\n%s", got)
+	}
+	const waited = "Widget default/second: The operator of dev has not run since "
+	if got, err := d.run("wait", "widget/second", "--for-deletion", "--timeout", "1s"); err == nil || strings.Count(got, waited) != 1 {
+		t.Errorf("wait while the operator does not run: %v:\n%s", err, got)
 	}
 	d.writeFile(t, "source/reply.yaml", "stubborn\n")
 	d.requireLine(t, "[operator] reconciled stubborn")

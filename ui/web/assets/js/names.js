@@ -2,7 +2,7 @@
 
 import { builtinKinds, shortNames } from "./tables.js";
 
-export const shortName = (name) => shortNames[name] || name.replace(/-controller$/, "").replace(/ \(.*\)$/, "");
+export const shortName = (name) => shortNames[name] || (isReported(name) ? name : name.replace(/-controller$/, "")).replace(/ \(.*\)$/, "");
 
 // isReported reports whether a name is that of a controller of a client: PROGRAM/CONTROLLER, or CLIENT/CONTROLLER.
 export const isReported = (name) => /^[^(]*\/|\)\//.test(name);

@@ -1,0 +1,102 @@
+package health
+
+import (
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+// abnormal matches the types of conditions that are False of a healthy object: by the usual words for what goes wrong, or for a
+// change that is under way.
+var abnormal = regexp.MustCompile(`Fail|Error|Degrad|Stall|Stale|Unavailable|Unhealthy|Unreachable|Unschedulable|Invalid|Denied|Conflict|Missing|Blocked|` +
+	`Pressure|Exceeded|Exhausted|Expired|Overlap|Drift|Deprecat|Evict|Preempt|Requeue|Deactivat|Disrupt|Suspend|Paus|Delet|Terminat|` +
+	`Pending|Waiting|(?:Progress|Reconcil|Issu|Updat|Upgrad|Scal|Remediat|Rotat|Migrat|Creat|Initializ|Provision)ing|(?:Scaling|Rolling)[A-Z]`)
+
+// obstacles returns the conditions that say what an object waits for: those that are False or Unknown and should be True, and
+// those that are True and should be False, as Evicted. Of several with the same message it returns the first.
+func obstacles(conditions []metav1.Condition) (found []metav1.Condition) {
+	for _, c := range conditions {
+		isObstacle := isUnmet(c) || c.Status == metav1.ConditionTrue && abnormal.MatchString(c.Type)
+		if isObstacle && c.Message != "" && !slices.ContainsFunc(found, func(f metav1.Condition) bool { return f.Message == c.Message }) {
+			found = append(found, c)
+		}
+	}
+	return found
+}
+
+// isUnmet reports whether a condition is False or Unknown and should be True, as far as its type says.
+func isUnmet(c metav1.Condition) bool {
+	return (c.Status == metav1.ConditionFalse || c.Status == metav1.ConditionUnknown) && !abnormal.MatchString(c.Type)
+}
+
+func isMet(c metav1.Condition) bool {
+	return c.Status == metav1.ConditionTrue && !abnormal.MatchString(c.Type)
+}
+
+// describeCondition says what a condition is, of an object that another one names; of is empty for the object itself.
+func describeCondition(c metav1.Condition, of string) string {
+	text := fmt.Sprintf("condition %s%s is %s", c.Type, of, c.Status)
+	if why := joinReason(c.Reason, c.Message); why != "" {
+		text += ": " + strings.TrimSuffix(why, ".")
+	}
+	return text
+}
+
+// waitingDoubts says what a custom resource waits for none of whose usual conditions says so. As the meaning of the others
+// is up to their authors, they count only while none of them has become true.
+func waitingDoubts(u *unstructured.Unstructured) (doubts []string) {
+	conditions := readConditions(u)
+	if slices.ContainsFunc(conditions, isMet) {
+		return nil
+	}
+	if text := notReadyField(u); text != "" {
+		doubts = append(doubts, text)
+	}
+	if found := obstacles(conditions); slices.ContainsFunc(found, isUnmet) {
+		for _, c := range found {
+			doubts = append(doubts, "its "+describeCondition(c, ""))
+		}
+	}
+	return doubts
+}
+
+// notReadyField says that status.ready is false, or that of an object in the status that has conditions, as Kyverno's policies
+// do, and why; "" if it is not.
+func notReadyField(u *unstructured.Unstructured) string {
+	content, _ := u.Object["status"].(map[string]any)
+	if ready, isBool := content["ready"].(bool); isBool && !ready {
+		return joinReason("its status.ready is false", nestedReason(content))
+	}
+	for _, name := range slices.Sorted(maps.Keys(content)) {
+		nested, _ := content[name].(map[string]any)
+		if ready, isBool := nested["ready"].(bool); isBool && !ready && nested["conditions"] != nil {
+			return joinReason(fmt.Sprintf("its status.%s.ready is false", name), explainNested(nested))
+		}
+	}
+	return ""
+}
+
+// nestedReason returns what the objects in a status that have conditions say of why it is not ready.
+func nestedReason(content map[string]any) string {
+	var reasons []string
+	for _, name := range slices.Sorted(maps.Keys(content)) {
+		if nested, _ := content[name].(map[string]any); nested["conditions"] != nil {
+			reasons = append(reasons, explainNested(nested))
+		}
+	}
+	return joinTexts(reasons...)
+}
+
+func explainNested(nested map[string]any) string {
+	message, _ := nested["message"].(string)
+	reasons := []string{message}
+	for _, c := range obstacles(readConditions(&unstructured.Unstructured{Object: map[string]any{"status": nested}})) {
+		reasons = append(reasons, describeCondition(c, ""))
+	}
+	return joinTexts(reasons...)
+}

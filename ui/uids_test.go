@@ -1,0 +1,24 @@
+package ui
+
+import (
+	"testing"
+
+	"github.com/ctrlplane/ctrlplane/observe"
+	"github.com/ctrlplane/ctrlplane/observe/trace"
+)
+
+// An operator may say by its UID only for which object it has evicted another one.
+func TestWhyNamesTheObjectsOfUIDs(t *testing.T) {
+	const first, second, other = "79a1f214-ba67-46a3-8b74-9549dbd62758", "b2f85368-1b6f-49b2-87bb-4eeec10c20bb", "b2f85368-1b6f-49b2-87bb-4eeec10c20bc"
+	records := []observe.Record{
+		{Seq: 1, Event: &observe.Called{Verb: "create", Status: 201, Object: observe.Object{Group: "batch", Resource: "jobs", Kind: "Job", Namespace: "default", Name: "hi1", UID: second}}},
+		{Seq: 2, Event: &observe.Delivered{Change: observe.Added, Object: observe.Object{Group: "example.com", Resource: "workloads", Namespace: "default", Name: "job-hi1", UID: first}}},
+		{Seq: 3, Event: &observe.Called{Verb: "create", Status: 403, Object: observe.Object{Resource: "pods", Kind: "Pod"}}},
+	}
+	const problem = "It is not ready: preempted for (UID: " + first + ", JobUID: " + second + "), not " + other + "."
+	const want = "It is not ready: preempted for (UID: " + first + " (workloads job-hi1), JobUID: " + second + " (Job hi1)), not " + other + "."
+	q := Why{About: observe.Object{Kind: "Job", Resource: "jobs", Group: "batch", Namespace: "default", Name: "low1"}, State: ObjectState{Exists: true, Problem: problem}}
+	if _, _ = q.Chain(records, trace.Style{}); q.Options.Now != want {
+		t.Errorf("got %q", q.Options.Now)
+	}
+}
