@@ -1,0 +1,36 @@
+package command_test
+
+import (
+	"testing"
+
+	"github.com/ctrlplane/ctrlplane/internal/testutil"
+	"github.com/ctrlplane/ctrlplane/internal/testutil/program"
+)
+
+// TestDetachWithoutProc hides /proc, which has the path of the program.
+func TestDetachWithoutProc(t *testing.T) {
+	t.Parallel()
+	testutil.Sandbox(t, program.Command(t), 0) // skips the test where there are no namespaces
+	const hidden = `mount -t tmpfs none /proc && exec "$0" "$@"`
+	for _, c := range []struct {
+		args []string
+		code int
+		want string
+	}{
+		{[]string{"up", "-d"}, 1, "mount /proc, or run up without --detach"},
+		{[]string{"run", "--kubernetes", "1.36,1.37", "--", "true"}, 125, "mount /proc, or name one version"},
+	} {
+		cmd := program.Command(t)
+		cmd.Path, cmd.Args = "/bin/sh", append([]string{"sh", "-c", hidden, program.Path()}, c.args...)
+		testutil.Sandbox(t, cmd, 0)
+		program.RequireFailure(t, cmd, c.code, "cannot find this program to start it again", c.want)
+	}
+}
+
+// TestLimitOfAddressSpace sets a limit that has no room for the database.
+func TestLimitOfAddressSpace(t *testing.T) {
+	t.Parallel()
+	cmd := program.Command(t)
+	cmd.Path, cmd.Args = "/bin/sh", append([]string{"sh", "-c", `ulimit -v 6000000; exec "$0" "$@"`, program.Path(), "run"}, minimal("--", "true")...)
+	program.RequireFailure(t, cmd, 125, "cannot allocate memory: ", "(ulimit -v) to at least 12582912 KiB")
+}
