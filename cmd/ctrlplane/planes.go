@@ -9,17 +9,19 @@ import (
 	"time"
 
 	"github.com/ctrlplane/ctrlplane/internal/datadir"
+	"github.com/ctrlplane/ctrlplane/internal/fileerror"
 	"github.com/ctrlplane/ctrlplane/internal/suggest"
 	"github.com/ctrlplane/ctrlplane/internal/usage"
 )
 
 // States of a data folder in "ctrlplane list".
 const (
-	planeRunning  = "running"
-	planeStarting = "starting"
-	planeStopped  = "stopped"
-	planeCrashed  = "crashed" // its process has ended without closing the folder
-	planeDamaged  = "damaged" // the folder cannot be read
+	planeRunning      = "running"
+	planeStarting     = "starting"
+	planeStopped      = "stopped"
+	planeCrashed      = "crashed"      // its process has ended without closing the folder
+	planeDamaged      = "damaged"      // the folder cannot be read
+	planeInaccessible = "inaccessible" // this user may not read the folder
 )
 
 // plane is a control plane in a data folder, running or not.
@@ -35,7 +37,7 @@ type plane struct {
 	Started    time.Time `json:"started,omitzero"`    // the last time
 	Bytes      int64     `json:"bytes"`               // the size of the folder
 	Suspended  bool      `json:"suspended,omitempty"` // its process is, as by Ctrl-Z
-	Error      string    `json:"error,omitempty"`     // why it is damaged
+	Error      string    `json:"error,omitempty"`     // why it is damaged or inaccessible
 
 	logFile string // if it is not in the data folder
 	foreign bool   // it was started with another HOME
@@ -53,6 +55,8 @@ func newPlane(name, path string) (plane, error) {
 		p.Name = info.Name
 	}
 	switch {
+	case fileerror.IsNotWritable(err):
+		p.State, p.Error = planeInaccessible, err.Error()
 	case err != nil:
 		p.State, p.Error = planeDamaged, err.Error()
 	case info.Running && info.Server == "":

@@ -153,3 +153,36 @@ func TestHomeOfAnotherUser(t *testing.T) {
 		t.Errorf("a folder that may only be entered: got %v", err)
 	}
 }
+
+// TestReadOnlyFolder reads a folder by a read-only mount, as a container may have one of another's.
+func TestReadOnlyFolder(t *testing.T) {
+	if !testutil.InSandbox(t, 0) {
+		return
+	}
+	disk, readOnly := testutil.MountTmpfs(t, "size=64k"), t.TempDir()
+	d := mustOpen(t, filepath.Join(disk, "d"))
+	if err := d.SaveState(State{Name: "a"}); err != nil {
+		t.Fatal(err)
+	}
+	for _, flags := range []uintptr{syscall.MS_BIND, syscall.MS_BIND | syscall.MS_REMOUNT | syscall.MS_RDONLY} {
+		if err := syscall.Mount(disk, readOnly, "", flags, ""); err != nil {
+			t.Fatal(err)
+		}
+	}
+	defer func() {
+		if err := syscall.Unmount(readOnly, 0); err != nil {
+			t.Error(err)
+		}
+	}()
+	path := filepath.Join(readOnly, "d")
+	if got, err := Inspect(path); err != nil || !got.Running || got.PID != os.Getpid() || got.Name != "a" {
+		t.Errorf("in use: got %+v, %v", got, err)
+	}
+	mustClose(t, d)
+	if got, err := Inspect(path); err != nil || got.Running || got.Crashed || got.Name != "a" {
+		t.Errorf("not in use: got %+v, %v", got, err)
+	}
+	if _, err := Open(t.Context(), path, 1); err == nil || !strings.Contains(err.Error(), "read-only file system") {
+		t.Errorf("open: got %v", err)
+	}
+}

@@ -1,6 +1,8 @@
 package command_test
 
 import (
+	"os"
+	"strings"
 	"testing"
 
 	"github.com/ctrlplane/ctrlplane/internal/testutil"
@@ -33,4 +35,19 @@ func TestLimitOfAddressSpace(t *testing.T) {
 	cmd := program.Command(t)
 	cmd.Path, cmd.Args = "/bin/sh", append([]string{"sh", "-c", `ulimit -v 6000000; exec "$0" "$@"`, program.Path(), "run"}, minimal("--", "true")...)
 	program.RequireFailure(t, cmd, 125, "cannot allocate memory: ", "(ulimit -v) to at least 12582912 KiB")
+}
+
+// TestListInaccessible has a data folder of another user, and a user without privileges.
+func TestListInaccessible(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	if err := os.Chmod(dir, 0); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.Chmod(dir, 0o700) }) // so that it can be removed
+	cmd := program.Command(t, "--data-dir", dir, "list")
+	testutil.Sandbox(t, cmd, 1000)
+	if stdout, stderr, _ := program.Run(t, cmd); !strings.Contains(stdout, "inaccessible: data folder "+dir+" cannot be used (") {
+		t.Errorf("got %s%s", stdout, stderr)
+	}
 }
