@@ -37,6 +37,26 @@ func TestLimitOfAddressSpace(t *testing.T) {
 	program.RequireFailure(t, cmd, 125, "cannot allocate memory: ", "(ulimit -v) to at least 12582912 KiB")
 }
 
+// TestSmallTemporaryFolder has a disk for temporary files that is too small for a start.
+func TestSmallTemporaryFolder(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		args []string
+		code int
+		want string
+	}{
+		{[]string{"run", "--", "true"}, 125, "or set TMPDIR to a folder on a larger disk, and start again"},
+		{[]string{"up", "--ephemeral", "--ui", "none"}, 1, "or set TMPDIR to a folder on a larger disk, and start again"},
+		{[]string{"up", "--data-dir", "d", "--ui", "none"}, 1, "or choose a --data-dir on a larger disk, and start again"},
+	} {
+		cmd := program.Command(t)
+		const small = `mount -t tmpfs -o size=64m none . && cd "$PWD" && exec "$0" "$@"`
+		cmd.Path, cmd.Args = "/bin/sh", append([]string{"sh", "-c", small, program.Path()}, c.args...)
+		testutil.Sandbox(t, cmd, 0)
+		program.RequireFailure(t, cmd, c.code, " MiB free and a start needs 72 MiB: free space, "+c.want)
+	}
+}
+
 // TestListInaccessible has a data folder of another user, and a user without privileges.
 func TestListInaccessible(t *testing.T) {
 	t.Parallel()
