@@ -63,6 +63,7 @@ func (p *controlPlane) startEtcd(ctx context.Context) error {
 	return p.etcd.start(ctx, etcd.Config{
 		Dir:       p.dir.Join("etcd"),
 		HoldsData: p.holdsData && p.initialSnapshot().IsNone(),
+		OtherDisk: p.dir.OtherDisk(),
 		NoSync:    p.dir.Ephemeral(),
 		Logger:    logfile.NewZapLogger(p.log, "etcd"),
 		Endpoints: p.config.Etcd.Endpoints,

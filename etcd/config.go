@@ -15,6 +15,9 @@ type Config struct {
 	// HoldsData says that a member has written to Dir before: a folder without its data is
 	// refused, instead of starting empty.
 	HoldsData bool
+	// OtherDisk says how to choose a folder on another disk, in an error about too little space,
+	// such as "set TMPDIR to a folder on a larger disk"; empty means not at all.
+	OtherDisk string
 	// NoSync omits every fsync. This is faster, but a crash of the machine may lose or
 	// damage the last writes.
 	NoSync bool

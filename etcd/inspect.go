@@ -20,7 +20,7 @@ const minFreeBytes = enoughDiskBytes + 5*segmentBytes
 
 // prepareDir creates the data folder and checks that it is writable. It returns the
 // path that a start has to remove if it fails, if any.
-func prepareDir(dir string) (created string, err error) {
+func prepareDir(dir, otherDisk string) (created string, err error) {
 	if dir == "" {
 		return "", errors.New("neither a data folder nor endpoints are given: give one of them")
 	}
@@ -40,12 +40,20 @@ func prepareDir(dir string) (created string, err error) {
 		return created, withAdvice(dir, err)
 	}
 	if free, ok := freeBytes(dir); ok && free < minFreeBytes {
-		return created, fmt.Errorf("the disk of %s has %d MiB free and a start needs %d MiB: free space and start again", dir, free>>20, minFreeBytes>>20)
+		return created, fmt.Errorf("the disk of %s has %d MiB free and a start needs %d MiB: free space%s, and start again", dir, free>>20, minFreeBytes>>20, orElse(otherDisk))
 	}
 	if m := filepath.Join(dir, "member"); created == "" && !fileutil.Exist(m) {
 		created = m
 	}
 	return created, nil
+}
+
+// orElse is another remedy in an error; empty if there is none.
+func orElse(remedy string) string {
+	if remedy == "" {
+		return ""
+	}
+	return ", or " + remedy
 }
 
 // raftIndexes describes how far the files of a member reach, as indexes of raft

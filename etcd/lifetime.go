@@ -77,6 +77,10 @@ func recoverAdvice(dir string) string {
 	return "copy " + dir + " back from a backup, or use another data folder to start empty"
 }
 
+// minAddressSpace is enough for a process: etcd maps 1.1 times the quota of the database, and the
+// rest is the program and its heap.
+const minAddressSpace = 3<<30 + defaultQuotaBytes/8*9
+
 // withAdvice adds what to do about err.
 func withAdvice(dir string, err error) error {
 	advice := "see the log; if it happens again, " + recoverAdvice(dir)
@@ -92,7 +96,7 @@ func withAdvice(dir string, err error) error {
 	case causedBy(err, syscall.ENOTDIR):
 		advice = "use another data folder"
 	case causedBy(err, syscall.ENOMEM):
-		advice = "free memory or raise the memory limit of the process (ulimit -v) and start again; the data is not damaged"
+		advice = fmt.Sprintf("free memory, or raise the limit of the address space of the process (ulimit -v) to at least %d KiB, and start again; the data is not damaged", minAddressSpace>>10)
 	case causedBy(err, syscall.EMFILE):
 		advice = "raise the limit of open files (ulimit -n) and start again"
 	}

@@ -202,10 +202,11 @@ func TestFirstFailureWins(t *testing.T) {
 // A file of the database that cannot grow is an error without an errno.
 func TestAdviceFitsTheCause(t *testing.T) {
 	for advice, causes := range map[string][]syscall.Errno{
-		"free space on the disk of /d": diskFull,
-		"raise the disk quota of /d":   quotaExceeded,
-		"make /d writable":             notWritable,
-		"ulimit -f":                    {syscall.EFBIG},
+		"free space on the disk of /d":         diskFull,
+		"raise the disk quota of /d":           quotaExceeded,
+		"make /d writable":                     notWritable,
+		"ulimit -f":                            {syscall.EFBIG},
+		"(ulimit -v) to at least 12582912 KiB": {syscall.ENOMEM},
 	} {
 		for _, errno := range causes {
 			for _, err := range []error{fmt.Errorf("file resize error: %w", errno), errors.New("file resize error: " + errno.Error())} {

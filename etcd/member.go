@@ -103,7 +103,7 @@ func startMember(ctx context.Context, cfg Config, l *lifetime) (_ *member, err e
 // prepareFiles checks the data folder, which it creates if it is missing, and removes what a member has left that
 // never began. created is what is new, to be removed if the start fails, also if prepareFiles does.
 func (m *member) prepareFiles(ctx context.Context, cfg Config) (created string, found raftIndexes, err error) {
-	if created, err = prepareDir(cfg.Dir); err != nil {
+	if created, err = prepareDir(cfg.Dir, cfg.OtherDisk); err != nil {
 		return created, found, err
 	}
 	if err = m.files.check(); err != nil {

@@ -96,7 +96,7 @@ func (d *deleteCommand) choose(names []string) (chosen []plane, err error) {
 			chosen = append(chosen, p)
 		}
 	}
-	return chosen, err
+	return warnOfUnlisted(chosen, err)
 }
 
 // rejectContextNames rejects what other verbs accept for a control plane's name: it may be

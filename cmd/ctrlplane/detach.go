@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"runtime"
 	"time"
 
 	"github.com/ctrlplane/ctrlplane/internal/words"
@@ -63,13 +64,23 @@ func (u *upCommand) runDetached(ctx context.Context) error {
 func detachedCommand() (*exec.Cmd, error) {
 	program, err := os.Executable()
 	if err != nil {
-		return nil, err
+		return nil, explainNoExecutable(err, "run up without --detach")
 	}
 	cmd := exec.Command(program)
 	cmd.Args = os.Args // as the user has called it, for messages
 	cmd.Env = append(os.Environ(), detachedEnv+"=1")
 	cmd.SysProcAttr = detachedAttributes()
 	return cmd, nil
+}
+
+// explainNoExecutable says what to do if the path of this program is not known: Linux needs /proc
+// for that.
+func explainNoExecutable(err error, instead string) error {
+	err = fmt.Errorf("cannot find this program to start it again: %w", err)
+	if runtime.GOOS == "linux" {
+		return fmt.Errorf("%w: mount /proc, or %s", err, instead)
+	}
+	return err
 }
 
 // lastLine is the last line of a text, or why there is none.

@@ -49,11 +49,11 @@ variables as that of "run", first of all KUBECONFIG.
 
 Files that match --match are watched below the folders of --watch, without tests
 (*_test.go), hidden files, the folders bin, build, dist, node_modules, site-packages,
-testdata and vendor, and those with a file CACHEDIR.TAG. So is what the command itself
-runs: its file, the script of an interpreter such as python3, or the package of
-"go run". Files of --crds and -f are watched, too: when one changes, all of them are
-applied again to the state from before they were first applied. With --keep the
-objects stay, and changed files are applied on top of them.
+testdata and vendor, those with a file CACHEDIR.TAG, and those that you may not read.
+So is what the command itself runs: its file, the script of an interpreter such as
+python3, or the package of "go run". Files of --crds and -f are watched, too: when one
+changes, all of them are applied again to the state from before they were first
+applied. With --keep the objects stay, and changed files are applied on top of them.
 
 A build error, or an operator that exits, is reported in one line; dev then waits for
 the next change. A "go run" command is compiled while the previous run is stopped and

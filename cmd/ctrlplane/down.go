@@ -100,7 +100,7 @@ func (t *target) findPlanes(names []string) ([]plane, error) {
 func (d *downCommand) choose(names []string) ([]plane, error) {
 	if d.all {
 		list, err := allPlanes()
-		return slices.DeleteFunc(list, func(p plane) bool { return !p.isUp() || p.Private }), err
+		return warnOfUnlisted(slices.DeleteFunc(list, func(p plane) bool { return !p.isUp() || p.Private }), err)
 	}
 	if len(names) > 0 || d.target.named() || os.Getenv(dataDirEnv) != "" {
 		return d.target.findPlanes(names)
@@ -112,7 +112,7 @@ func (d *downCommand) choose(names []string) ([]plane, error) {
 // the only one running.
 func (d *downCommand) chooseDefault() ([]plane, error) {
 	all, err := allPlanes()
-	if err != nil {
+	if err != nil && !datadir.IsStateFolderError(err) {
 		return nil, err
 	}
 	var others []plane
@@ -129,7 +129,7 @@ func (d *downCommand) chooseDefault() ([]plane, error) {
 	if len(others) > 0 {
 		return nil, fmt.Errorf("control plane %q is not running: to stop another one use %s, or --all", d.target.name, joinFlags(others))
 	}
-	return nil, nil
+	return nil, err
 }
 
 // stopEach stops control planes one after the other.

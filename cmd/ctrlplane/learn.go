@@ -106,12 +106,14 @@ func (l *learnCommand) run(ctx context.Context, out io.Writer, args []string) er
 	if err != nil {
 		return err
 	}
-	path, err := progressPath()
-	if err != nil {
-		return err
-	}
-	progress, err := learn.ReadProgress(path)
-	if err != nil {
+	path, progress, err := readProgress()
+	switch lists := l.list || len(args) == 0 && !l.resume; {
+	case datadir.IsStateFolderError(err) && l.auto: // needs none
+	case datadir.IsStateFolderError(err) && lists:
+		printWarning("your progress is not known: " + err.Error())
+	case datadir.IsStateFolderError(err):
+		return fmt.Errorf("your progress cannot be saved: %w", err)
+	case err != nil:
 		return err
 	}
 	if l.list || len(args) == 0 && !l.resume && !l.auto {
@@ -178,11 +180,16 @@ func readAnswer(in io.Reader) string {
 
 // progressPath is the file with the reader's progress.
 func progressPath() (string, error) {
-	path, err := datadir.Path("default", "")
-	if err != nil {
-		return "", err
+	dir, err := datadir.StateFolder()
+	return filepath.Join(dir, "learn.json"), err
+}
+
+func readProgress() (path string, p learn.Progress, err error) {
+	path, err = progressPath()
+	if err == nil {
+		p, err = learn.ReadProgress(path)
 	}
-	return filepath.Join(filepath.Dir(path), "learn.json"), nil
+	return path, p, err
 }
 
 // chosenLesson is a lesson with its key in the progress file.

@@ -62,7 +62,10 @@ func (l *learnCommand) runLessons(ctx context.Context, list []chosenLesson, p *l
 			if l.auto {
 				return nil
 			}
-			return learn.SaveStep(path, c.key, step, len(c.Steps))
+			if err := learn.SaveStep(path, c.key, step, len(c.Steps)); err != nil {
+				return fmt.Errorf("your progress cannot be saved (%w): fix the cause, or set XDG_STATE_HOME to another folder", err)
+			}
+			return nil
 		}
 		o.Resume = l.again(c, " --resume")
 		o.SaveTrace = l.traceWriter(c.Name)

@@ -59,24 +59,34 @@ func (t *target) listPlanes() ([]plane, error) {
 		return []plane{p}, err
 	}
 	list, err := allPlanes()
-	if err != nil {
+	if err != nil && !datadir.IsStateFolderError(err) {
 		return nil, err
 	}
 	if list == nil {
 		list = []plane{} // JSON without null
 	}
+	selected, selectedErr := t.planeOfEnvironment(list)
+	if selectedErr != nil {
+		return nil, selectedErr
+	}
+	return warnOfUnlisted(append(list, selected...), err)
+}
+
+// planeOfEnvironment describes the data folder that the environment selects, if that exists and is
+// not in the list.
+func (t *target) planeOfEnvironment(list []plane) ([]plane, error) {
 	if os.Getenv(dataDirEnv) == "" {
-		return list, nil
+		return nil, nil
 	}
 	path, err := datadir.Path(t.name, os.Getenv(dataDirEnv))
 	if err != nil || slices.ContainsFunc(list, func(p plane) bool { return p.DataDir == path }) {
-		return list, err
+		return nil, err
 	}
-	selected, err := newPlane("", path)
+	p, err := newPlane("", path)
 	if errors.As(err, new(*datadir.NotFoundError)) {
-		return list, nil
+		return nil, nil
 	}
-	return append(list, selected), nil // perhaps damaged
+	return []plane{p}, nil // perhaps damaged
 }
 
 func printPlanes(out io.Writer, list []plane, wide bool) error {

@@ -9,17 +9,19 @@ import (
 	"time"
 
 	"github.com/ctrlplane/ctrlplane/internal/datadir"
+	"github.com/ctrlplane/ctrlplane/internal/fileerror"
 	"github.com/ctrlplane/ctrlplane/internal/suggest"
 	"github.com/ctrlplane/ctrlplane/internal/usage"
 )
 
 // States of a data folder in "ctrlplane list".
 const (
-	planeRunning  = "running"
-	planeStarting = "starting"
-	planeStopped  = "stopped"
-	planeCrashed  = "crashed" // its process has ended without closing the folder
-	planeDamaged  = "damaged" // the folder cannot be read
+	planeRunning      = "running"
+	planeStarting     = "starting"
+	planeStopped      = "stopped"
+	planeCrashed      = "crashed"      // its process has ended without closing the folder
+	planeDamaged      = "damaged"      // the folder cannot be read
+	planeInaccessible = "inaccessible" // this user may not read the folder
 )
 
 // plane is a control plane in a data folder, running or not.
@@ -35,7 +37,7 @@ type plane struct {
 	Started    time.Time `json:"started,omitzero"`    // the last time
 	Bytes      int64     `json:"bytes"`               // the size of the folder
 	Suspended  bool      `json:"suspended,omitempty"` // its process is, as by Ctrl-Z
-	Error      string    `json:"error,omitempty"`     // why it is damaged
+	Error      string    `json:"error,omitempty"`     // why it is damaged or inaccessible
 
 	logFile string // if it is not in the data folder
 	foreign bool   // it was started with another HOME
@@ -53,6 +55,8 @@ func newPlane(name, path string) (plane, error) {
 		p.Name = info.Name
 	}
 	switch {
+	case fileerror.IsNotWritable(err):
+		p.State, p.Error = planeInaccessible, err.Error()
 	case err != nil:
 		p.State, p.Error = planeDamaged, err.Error()
 	case info.Running && info.Server == "":
@@ -86,7 +90,8 @@ func (p plane) flags() string {
 
 // allPlanes lists the control planes of this user in the platform's state folder, by name,
 // and then the ephemeral ones, without those of another HOME: a test of another project may
-// have started them.
+// have started them. If the state folder cannot be entered it returns the ephemeral ones, and a
+// *datadir.StateFolderError.
 func allPlanes() ([]plane, error) {
 	var list []plane
 	add := func(name, path string) {
@@ -95,8 +100,9 @@ func allPlanes() ([]plane, error) {
 			list = append(list, p)
 		}
 	}
-	if err := eachNamed(add); err != nil {
-		return nil, err
+	stateErr := eachNamed(add)
+	if stateErr != nil && !datadir.IsStateFolderError(stateErr) {
+		return nil, stateErr
 	}
 	ephemeral, err := datadir.EphemeralDirs()
 	if err != nil {
@@ -106,7 +112,23 @@ func allPlanes() ([]plane, error) {
 	for _, path := range ephemeral {
 		add("", path)
 	}
+	return list, stateErr
+}
+
+// warnOfUnlisted replaces the error that named control planes cannot be listed by a warning, if
+// there are others to work on.
+func warnOfUnlisted(list []plane, err error) ([]plane, error) {
+	if len(list) == 0 || !datadir.IsStateFolderError(err) {
+		return list, err
+	}
+	printWarning("named control planes cannot be listed: " + err.Error())
 	return list, nil
+}
+
+// isMissing reports whether an error says that there is no data folder, or none that this user
+// can reach.
+func isMissing(err error) bool {
+	return errors.As(err, new(*datadir.NotFoundError)) || datadir.IsStateFolderError(err)
 }
 
 // eachNamed calls do for each control plane in the platform's state folder, by name.
@@ -128,6 +150,35 @@ func eachNamed(do func(name, path string)) error {
 // findPlane finds the control plane that is selected, running or not. An ephemeral one is
 // found by its name if it runs.
 func (t *target) findPlane() (plane, error) {
+	p, err := t.planeOfFolder()
+	if !isMissing(err) {
+		return p, err
+	}
+	if t.dataDir != "" && !datadir.IsStateFolderError(err) {
+		err = usage.Errorf("%w: check --data-dir", err)
+	}
+	if t.dataDir != "" {
+		return plane{}, err
+	}
+	all, err := allPlanes()
+	if err != nil && !datadir.IsStateFolderError(err) {
+		return plane{}, err
+	}
+	same := slices.DeleteFunc(slices.Clone(all), func(p plane) bool { return p.Name != t.name })
+	switch {
+	case len(same) == 1:
+		return same[0], nil
+	case len(same) > 1:
+		return plane{}, fmt.Errorf("several control planes are called %q: choose one: %s", t.name, joinFlags(same))
+	case err != nil:
+		return plane{}, err
+	}
+	return plane{}, unknownPlane(t.name, all)
+}
+
+// planeOfFolder describes the selected data folder. The error says why there is none: one that is
+// damaged has its error in the plane.
+func (t *target) planeOfFolder() (plane, error) {
 	path, err := t.dataDirPath()
 	if err != nil {
 		return plane{}, err
@@ -137,24 +188,10 @@ func (t *target) findPlane() (plane, error) {
 		name = ""
 	}
 	p, err := newPlane(name, path)
-	if !errors.As(err, new(*datadir.NotFoundError)) {
-		return p, nil // perhaps damaged
-	}
-	if t.dataDir != "" {
-		return plane{}, usage.Errorf("%w: check --data-dir", err)
-	}
-	all, err := allPlanes()
-	if err != nil {
+	if isMissing(err) {
 		return plane{}, err
 	}
-	same := slices.DeleteFunc(slices.Clone(all), func(p plane) bool { return p.Name != t.name })
-	switch len(same) {
-	case 0:
-		return plane{}, unknownPlane(t.name, all)
-	case 1:
-		return same[0], nil
-	}
-	return plane{}, fmt.Errorf("several control planes are called %q: choose one: %s", t.name, joinFlags(same))
+	return p, nil
 }
 
 func joinFlags(list []plane) string {

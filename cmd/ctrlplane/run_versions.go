@@ -148,7 +148,7 @@ func (m *versionMatrix) concurrent() int { return cmp.Or(m.jobs, max(1, runtime.
 func (m *versionMatrix) newRuns(flags *pflag.FlagSet, args []string, reportDir string) ([]*versionRun, error) {
 	self, err := os.Executable()
 	if err != nil {
-		return nil, fmt.Errorf("cannot find this program to run it once for each version: %w", err)
+		return nil, fmt.Errorf("--kubernetes: %w", explainNoExecutable(err, "name one version"))
 	}
 	var runs []*versionRun
 	for _, version := range m.versions {

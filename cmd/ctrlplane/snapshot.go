@@ -84,10 +84,7 @@ func newSnapshotSave(t *target) *cobra.Command {
 			if len(args) > 0 {
 				name = args[0]
 			}
-			store, err := snapshot.UserStore()
-			if err != nil {
-				return err
-			}
+			store := snapshot.UserStore()
 			if err := store.CheckAvailable(name, overwrite); err != nil {
 				return err
 			}
@@ -121,10 +118,7 @@ func newSnapshotRestore(t *target) *cobra.Command {
 		Short: "Restore a snapshot in place",
 		Args:  exactArgs("snapshot restore", 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			store, err := snapshot.UserStore()
-			if err != nil {
-				return err
-			}
+			store := snapshot.UserStore()
 			file, err := store.Load(cmd.Context(), args[0])
 			if err != nil {
 				return err
@@ -157,10 +151,7 @@ func newSnapshotDelete() *cobra.Command {
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			store, err := snapshot.UserStore()
-			if err != nil {
-				return err
-			}
+			store := snapshot.UserStore()
 			for _, name := range args {
 				if err := store.Delete(name); err != nil {
 					return err

@@ -149,10 +149,7 @@ func colorDiff(diff string) string {
 }
 
 func loadSavedState(ctx context.Context, name string) (snapshot.State, error) {
-	store, err := snapshot.UserStore()
-	if err != nil {
-		return snapshot.State{}, err
-	}
+	store := snapshot.UserStore()
 	file, err := store.Load(ctx, name)
 	if err != nil {
 		return snapshot.State{}, err

@@ -26,10 +26,7 @@ func newSnapshotList() *cobra.Command {
 		Short: "List the snapshots, newest first",
 		Args:  rejectArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			store, err := snapshot.UserStore()
-			if err != nil {
-				return err
-			}
+			store := snapshot.UserStore()
 			list, err := store.List(cmd.Context())
 			if err != nil {
 				return err

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"os"
 
@@ -17,10 +16,10 @@ func (u *upCommand) rejectTakenName() error {
 	}
 	if u.ephemeral {
 		path, err := datadir.Path(name, "")
-		if err != nil {
-			return err
+		if err == nil {
+			_, err = datadir.Inspect(path)
 		}
-		if _, err := datadir.Inspect(path); !errors.As(err, new(*datadir.NotFoundError)) { // perhaps damaged
+		if !isMissing(err) { // perhaps damaged
 			return fmt.Errorf("a control plane called %q exists already, in %s: choose another --name", name, path)
 		}
 		if !t.named() {

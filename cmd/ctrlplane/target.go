@@ -84,13 +84,9 @@ func (t *target) dataDirPath() (string, error) {
 // running, which stderr then says. It fails if the control plane is not running, or still
 // starting.
 func (t *target) runningDataDir() (string, error) {
-	path, err := t.dataDirPath()
-	if err != nil {
-		return "", err
-	}
-	state, running, err := datadir.Peek(path)
-	if err != nil {
-		return "", err
+	path, state, running, stateErr := t.peek()
+	if stateErr != nil && (t.dataDir != "" || !datadir.IsStateFolderError(stateErr)) {
+		return "", stateErr
 	}
 	if !running && !t.named() && os.Getenv(dataDirEnv) != "" {
 		return "", notRunningError{fmt.Errorf("no control plane is running in %s, the value of %s: unset it, or choose one with --name or --data-dir", path, dataDirEnv)}
@@ -115,12 +111,23 @@ func (t *target) runningDataDir() (string, error) {
 		}
 	}
 	switch {
+	case !running && stateErr != nil:
+		return "", notRunningError{stateErr}
 	case !running:
 		return "", t.notRunning(path)
 	case state.Server == "":
 		return "", fmt.Errorf("the control plane in %s is still starting: try again in a moment", path)
 	}
 	return path, nil
+}
+
+// peek reads the state of the selected data folder.
+func (t *target) peek() (path string, state datadir.State, running bool, err error) {
+	path, err = t.dataDirPath()
+	if err == nil {
+		state, running, err = datadir.Peek(path)
+	}
+	return path, state, running, err
 }
 
 // notRunning says what to do about a control plane that is not running.
@@ -209,13 +216,15 @@ func inKubeconfig(dir string) bool {
 }
 
 // dataDirs lists the data folders of all control planes, running or not, that are ephemeral
-// or in the platform's state folder.
+// or in the platform's state folder, if that can be entered.
 func dataDirs() ([]string, error) {
 	paths, err := datadir.EphemeralDirs()
 	if err != nil {
 		return nil, err
 	}
-	err = eachNamed(func(_, path string) { paths = append(paths, path) })
+	if err = eachNamed(func(_, path string) { paths = append(paths, path) }); datadir.IsStateFolderError(err) {
+		err = nil
+	}
 	return paths, err
 }
 

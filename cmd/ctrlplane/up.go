@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/ctrlplane/ctrlplane"
+	"github.com/ctrlplane/ctrlplane/internal/datadir"
 	"github.com/ctrlplane/ctrlplane/internal/limitread"
 	"github.com/ctrlplane/ctrlplane/internal/logfile"
 	"github.com/ctrlplane/ctrlplane/internal/snapshot"
@@ -174,7 +175,7 @@ func (u *upCommand) prepareServer(ctx context.Context) error {
 		return usage.Errorf("--ephemeral and --data-dir exclude each other: use one of them")
 	}
 	path, err := u.target.dataDirPath()
-	if err != nil {
+	if err != nil && !(u.ephemeral && datadir.IsStateFolderError(err)) {
 		return err
 	}
 	if !u.ephemeral {
@@ -200,10 +201,7 @@ func (u *upCommand) prepareFrom(ctx context.Context) error {
 	if u.from == "" {
 		return nil
 	}
-	store, err := snapshot.UserStore()
-	if err != nil {
-		return err
-	}
+	store := snapshot.UserStore()
 	if u.fromStream = limitread.IsStream(store.Path(u.from)); u.fromStream {
 		return nil
 	}
@@ -220,10 +218,7 @@ func (u *upCommand) readInputs(ctx context.Context) (err error) {
 	if s.Manifests, s.ManifestTexts, err = u.manifests.resolve(ctx); err != nil || !u.fromStream {
 		return err
 	}
-	store, err := snapshot.UserStore()
-	if err != nil {
-		return err
-	}
+	store := snapshot.UserStore()
 	if s.FromSnapshotData, err = store.Load(ctx, u.from); err != nil {
 		return fmt.Errorf("--from: %w", err)
 	}

@@ -61,6 +61,14 @@ func (d *Dir) Join(elem ...string) string {
 // Ephemeral reports whether Close removes the folder.
 func (d *Dir) Ephemeral() bool { return d.ephemeral }
 
+// OtherDisk says how to have such a folder on another disk, for errors about too little space.
+func (d *Dir) OtherDisk() string {
+	if d.ephemeral {
+		return "set " + tempVariable + " to a folder on a larger disk"
+	}
+	return "choose a --data-dir on a larger disk"
+}
+
 // CleanupError returns why OpenTemp could not remove the folders of killed processes, or
 // nil. It is only a warning: the folder itself is usable.
 func (d *Dir) CleanupError() error { return d.cleanupErr }

@@ -2,6 +2,7 @@ package datadir
 
 import (
 	"fmt"
+	"path/filepath"
 
 	"github.com/ctrlplane/ctrlplane/internal/fileerror"
 )
@@ -10,11 +11,18 @@ import (
 // and what to do.
 func explainError(path, doing string, err error) error {
 	const choose = "or choose another --data-dir"
+	remedy := "make it writable"
+	if root, rootErr := stateRoot(); rootErr == nil && filepath.Dir(path) == root {
+		if err := checkStateFolder(root); err != nil {
+			return err
+		}
+		remedy += ", set XDG_STATE_HOME to another folder"
+	}
 	switch {
 	case fileerror.IsDiskFull(err):
 		return fmt.Errorf("data folder %s: the disk is full (%w): free space, %s", path, err, choose)
 	case fileerror.IsNotWritable(err):
-		return fmt.Errorf("data folder %s cannot be used (%w): make it writable, %s", path, err, choose)
+		return fmt.Errorf("data folder %s cannot be used (%w): %s, %s", path, err, remedy, choose)
 	}
 	return fmt.Errorf("data folder %s: cannot %s: %w: fix the cause, %s", path, doing, err, choose)
 }

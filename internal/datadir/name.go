@@ -10,7 +10,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/adrg/xdg"
+	"github.com/ctrlplane/ctrlplane/internal/fileerror"
 )
 
 // contextPrefix tells the contexts of control planes from others in a kubeconfig.
@@ -47,7 +47,7 @@ func NameOfContext(context string) (name string, ok bool) {
 }
 
 // Path returns the absolute path of a control plane's folder: override if it is not empty,
-// else a folder in the platform's state directory.
+// else a folder in the platform's state directory; a *StateFolderError says that there is none.
 func Path(name, override string) (string, error) {
 	if err := ValidateName(name); err != nil {
 		return "", err
@@ -67,7 +67,8 @@ func Path(name, override string) (string, error) {
 }
 
 // List returns the names of the control planes that have a folder in the platform's state
-// directory, running or not, sorted.
+// directory, running or not, sorted. The error is a *StateFolderError if there is none that this
+// user can read.
 func List() ([]string, error) {
 	root, err := stateRoot()
 	if err != nil {
@@ -78,7 +79,7 @@ func List() ([]string, error) {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, explainError(root, "list it", err)
+		return nil, &StateFolderError{root, fileerror.WithoutPath(err)}
 	}
 	var names []string
 	for _, e := range entries {
@@ -94,14 +95,4 @@ func List() ([]string, error) {
 		}
 	}
 	return names, nil
-}
-
-func stateRoot() (string, error) {
-	xdgMutex.Lock()
-	defer xdgMutex.Unlock()
-	xdg.Reload()
-	if !filepath.IsAbs(xdg.StateHome) {
-		return "", errors.New("no folder for data, because there is no home folder: set HOME or XDG_STATE_HOME, or choose a --data-dir")
-	}
-	return filepath.Join(xdg.StateHome, "ctrlplane"), nil
 }

@@ -117,3 +117,72 @@ func TestDiskFull(t *testing.T) {
 		})
 	}
 }
+
+func TestHomeOfAnotherUser(t *testing.T) {
+	if !testutil.InSandbox(t, 1000) {
+		return
+	}
+	home := setStateHome(t)
+	testutil.WriteFiles(t, home, map[string]string{"ctrlplane/a/" + markerFile: `{"format":1}`})
+	path, err := Path("a", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for folder, mode := range map[string]os.FileMode{".": 0, "ctrlplane": 0o600} {
+		folder = filepath.Join(home, folder)
+		testutil.Chmod(t, folder, mode)
+		_, listErr := List()
+		_, inspectErr := Inspect(path)
+		_, openErr := Open(t.Context(), path, 1)
+		testutil.Chmod(t, folder, 0o700)
+		for _, err := range []error{listErr, inspectErr, openErr} {
+			if want := "state folder " + home + "/ctrlplane cannot be entered (permission denied): "; !IsStateFolderError(err) || !strings.HasPrefix(err.Error(), want) {
+				t.Errorf("%s with mode %v: got %v", folder, mode, err)
+			}
+		}
+	}
+	testutil.Chmod(t, home, 0o500)
+	if _, err := Open(t.Context(), filepath.Join(home, "ctrlplane", "a"), 1); err != nil {
+		t.Errorf("a folder that may be entered: %v", err)
+	}
+	if err := os.RemoveAll(filepath.Join(home, "ctrlplane", "a")); err != nil {
+		t.Fatal(err)
+	}
+	testutil.Chmod(t, filepath.Join(home, "ctrlplane"), 0o500)
+	if _, err := Open(t.Context(), path, 1); err == nil || !strings.Contains(err.Error(), "set XDG_STATE_HOME to another folder") {
+		t.Errorf("a folder that may only be entered: got %v", err)
+	}
+}
+
+// TestReadOnlyFolder reads a folder by a read-only mount, as a container may have one of another's.
+func TestReadOnlyFolder(t *testing.T) {
+	if !testutil.InSandbox(t, 0) {
+		return
+	}
+	disk, readOnly := testutil.MountTmpfs(t, "size=64k"), t.TempDir()
+	d := mustOpen(t, filepath.Join(disk, "d"))
+	if err := d.SaveState(State{Name: "a"}); err != nil {
+		t.Fatal(err)
+	}
+	for _, flags := range []uintptr{syscall.MS_BIND, syscall.MS_BIND | syscall.MS_REMOUNT | syscall.MS_RDONLY} {
+		if err := syscall.Mount(disk, readOnly, "", flags, ""); err != nil {
+			t.Fatal(err)
+		}
+	}
+	defer func() {
+		if err := syscall.Unmount(readOnly, 0); err != nil {
+			t.Error(err)
+		}
+	}()
+	path := filepath.Join(readOnly, "d")
+	if got, err := Inspect(path); err != nil || !got.Running || got.PID != os.Getpid() || got.Name != "a" {
+		t.Errorf("in use: got %+v, %v", got, err)
+	}
+	mustClose(t, d)
+	if got, err := Inspect(path); err != nil || got.Running || got.Crashed || got.Name != "a" {
+		t.Errorf("not in use: got %+v, %v", got, err)
+	}
+	if _, err := Open(t.Context(), path, 1); err == nil || !strings.Contains(err.Error(), "read-only file system") {
+		t.Errorf("open: got %v", err)
+	}
+}

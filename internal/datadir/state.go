@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/ctrlplane/ctrlplane/internal/durable"
+	"github.com/ctrlplane/ctrlplane/internal/fileerror"
 	"github.com/ctrlplane/ctrlplane/internal/filelock"
 	"github.com/ctrlplane/ctrlplane/internal/inuse"
 )
@@ -113,6 +114,9 @@ func Peek(path string) (s State, running bool, err error) {
 // stays held.
 func findHolder(path string) (pid int, held bool, err error) {
 	lock, err := tryLock(path, false)
+	if fileerror.IsNotWritable(err) {
+		return findReadOnlyHolder(path, err)
+	}
 	if !errors.Is(err, filelock.ErrHeld) {
 		held, err = isLocked(lock, err)
 		return 0, held, err
@@ -126,6 +130,19 @@ func findHolder(path string) (pid int, held bool, err error) {
 	}
 	pid, err = readPID(path)
 	return pid, true, err
+}
+
+// findReadOnlyHolder is findHolder for a folder whose lock file may only be read, as on a read-only
+// mount. The process that uses it may have another mount, or be in another container.
+func findReadOnlyHolder(path string, lockErr error) (pid int, held bool, err error) {
+	held, err = filelock.IsHeld(filepath.Join(path, lockFile))
+	if err != nil {
+		return 0, false, lockErr
+	}
+	if held {
+		pid, err = readPID(path)
+	}
+	return pid, held, err
 }
 
 // staysHeld reports whether the lock is held for longer than a Peek takes.

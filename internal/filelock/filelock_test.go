@@ -36,3 +36,25 @@ func TestTryLock(t *testing.T) {
 		t.Errorf("a lock whose file is removed: %v", err)
 	}
 }
+
+func TestIsHeld(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "lock")
+	if _, err := IsHeld(path); errors.Is(err, errors.ErrUnsupported) {
+		t.Skip(err)
+	} else if !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("a missing file: %v", err)
+	}
+	lock, err := TryLock(path, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if held, err := IsHeld(path); !held || err != nil {
+		t.Errorf("a lock that is held: %t, %v", held, err)
+	}
+	if err := lock.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if held, err := IsHeld(path); held || err != nil {
+		t.Errorf("a lock that is free: %t, %v", held, err)
+	}
+}

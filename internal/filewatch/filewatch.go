@@ -200,10 +200,14 @@ func (w *Watcher) addTree(top string) (files []string, err error) {
 		case path != top && (ignoresFolder(entry.Name()) || isCache(path)):
 			return filepath.SkipDir
 		}
-		if err := w.watchFolder(path); !errors.Is(err, fs.ErrNotExist) {
+		switch err := w.watchFolder(path); {
+		case errors.Is(err, fs.ErrNotExist):
+			return nil
+		case errors.Is(err, fs.ErrPermission) && path != top: // as above: the system asks for access first
+			return filepath.SkipDir
+		default:
 			return err
 		}
-		return nil
 	})
 	return files, err
 }
@@ -224,6 +228,8 @@ func watchError(what string, err error) error {
 		hint = ": name fewer folders, or raise the system's limit (fs.inotify.max_user_watches)"
 	case errors.Is(err, syscall.EMFILE):
 		hint = ": close other watchers, or raise the limit of open files or of inotify instances (fs.inotify.max_user_instances)"
+	case errors.Is(err, fs.ErrPermission):
+		hint = ": make it readable, or name another folder"
 	}
 	return fmt.Errorf("cannot watch %s: %w%s", what, err, hint)
 }
@@ -334,7 +340,7 @@ func (w *Watcher) follow(path string) bool {
 		return true
 	}
 	files, err := w.addTree(path)
-	if err != nil {
+	if err != nil && !errors.Is(err, fs.ErrPermission) { // as one that was there at the start
 		w.report(err)
 	}
 	for _, f := range files {

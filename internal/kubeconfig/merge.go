@@ -12,6 +12,7 @@ import (
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 
 	"github.com/ctrlplane/ctrlplane/internal/fileerror"
+	"github.com/ctrlplane/ctrlplane/internal/limitread"
 )
 
 // Merge adds the current context of cfg, with its cluster and user, to the user's kubeconfig
@@ -27,10 +28,16 @@ func Merge(context string, cfg *clientcmdapi.Config) (string, error) {
 	if path == "" {
 		return "", errors.New("kubeconfig: KUBECONFIG names no file: name one, or unset it")
 	}
+	if err := rejectStream(path); err != nil {
+		return "", err
+	}
 	// kubectl reads all files: with one that does not parse the new context is useless.
 	for _, other := range user.GetLoadingPrecedence() {
-		if other == "" || other == path {
+		if other == "" || other == path || other == os.DevNull {
 			continue
+		}
+		if err := rejectStream(other); err != nil {
+			return "", err
 		}
 		if _, _, err := loadFile(other); err != nil {
 			return "", err
@@ -58,7 +65,7 @@ func Unmerge(context string, cfg *clientcmdapi.Config) error {
 	own := cfg.Clusters[current.Cluster]
 	var first error
 	for _, path := range clientcmd.NewDefaultPathOptions().GetLoadingPrecedence() {
-		if path == "" {
+		if path == "" || limitread.IsStream(path) { // Merge changes none of these
 			continue
 		}
 		if err := unmergeFile(path, context, own); first == nil {
@@ -66,6 +73,14 @@ func Unmerge(context string, cfg *clientcmdapi.Config) error {
 		}
 	}
 	return first
+}
+
+// rejectStream refuses a pipe or a device, which cannot be replaced, and may have no end.
+func rejectStream(path string) error {
+	if !limitread.IsStream(path) {
+		return nil
+	}
+	return fmt.Errorf("kubeconfig %s is a pipe or a device, not a regular file: name another file in KUBECONFIG", path)
 }
 
 func unmergeFile(path, context string, own *clientcmdapi.Cluster) error {

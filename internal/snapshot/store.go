@@ -14,6 +14,7 @@ import (
 
 	"github.com/ctrlplane/ctrlplane/internal/datadir"
 	"github.com/ctrlplane/ctrlplane/internal/durable"
+	"github.com/ctrlplane/ctrlplane/internal/fileerror"
 	"github.com/ctrlplane/ctrlplane/internal/limitread"
 	"github.com/ctrlplane/ctrlplane/internal/suggest"
 	"github.com/ctrlplane/ctrlplane/internal/usage"
@@ -29,18 +30,20 @@ var namePattern = regexp.MustCompile(`^[a-z0-9]([-_.a-z0-9]*[a-z0-9])?$`)
 
 // Store is a folder of snapshot files. Where a method takes a name, that may also be the path of
 // a file elsewhere, except for Delete: a path has a separator, and no name does.
-type Store struct{ Dir string }
+type Store struct {
+	Dir string
+
+	noDir error // why there is no folder: no snapshot has a name then
+}
 
 // IsPath reports whether what a user calls a snapshot by is the path of a file.
 func IsPath(name string) bool { return strings.ContainsAny(name, "/"+string(filepath.Separator)) }
 
-// UserStore returns the store of all control planes of the user.
-func UserStore() (Store, error) {
-	beside, err := datadir.Path("default", "")
-	if err != nil {
-		return Store{}, err
-	}
-	return Store{filepath.Join(filepath.Dir(beside), storeFolder)}, nil
+// UserStore returns the store of all control planes of the user. If the state folder cannot be
+// entered, only files elsewhere can be used.
+func UserStore() Store {
+	root, err := datadir.StateFolder()
+	return Store{Dir: filepath.Join(root, storeFolder), noDir: err}
 }
 
 // checkName rejects names that a snapshot cannot have.
@@ -52,12 +55,15 @@ func checkName(name string) error {
 }
 
 // checkNameOrPath rejects what neither is a name nor a path.
-func checkNameOrPath(name string) error {
+func (s Store) checkNameOrPath(name string) error {
 	if IsPath(name) && !strings.ContainsRune(name, 0) {
 		return nil
 	}
 	if err := checkName(name); err != nil {
 		return usage.Errorf("%w%s", err, fileHint(name))
+	}
+	if s.noDir != nil {
+		return fmt.Errorf("snapshot %q: %w, or name a file, such as .%c%s", name, s.noDir, filepath.Separator, name)
 	}
 	return nil
 }
@@ -80,7 +86,7 @@ func (s Store) Path(name string) string {
 
 // CheckAvailable returns why a snapshot cannot be saved with a name.
 func (s Store) CheckAvailable(name string, overwrite bool) error {
-	if err := checkNameOrPath(name); err != nil {
+	if err := s.checkNameOrPath(name); err != nil {
 		return err
 	}
 	_, err := os.Lstat(s.Path(name))
@@ -114,7 +120,7 @@ func (s Store) Save(name string, data []byte, overwrite bool) error {
 // Load reads a snapshot without checking its content. The error for an unknown name
 // suggests a similar one.
 func (s Store) Load(ctx context.Context, name string) ([]byte, error) {
-	if err := checkNameOrPath(name); err != nil {
+	if err := s.checkNameOrPath(name); err != nil {
 		return nil, err
 	}
 	data, err := limitread.FileContext(ctx, s.Path(name), maxStateBytes)
@@ -137,6 +143,9 @@ func (s Store) Delete(name string) error {
 	}
 	if err := checkName(name); err != nil {
 		return err
+	}
+	if s.noDir != nil {
+		return fmt.Errorf("snapshot %q: %w", name, s.noDir)
 	}
 	err := durable.Remove(s.Path(name), true)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -165,9 +174,12 @@ func (s Store) unknownError(name string) error {
 
 // listNames returns the names of all snapshots, sorted.
 func (s Store) listNames() ([]string, error) {
+	if s.noDir != nil {
+		return nil, fmt.Errorf("snapshots cannot be listed: %w", s.noDir)
+	}
 	entries, err := os.ReadDir(s.Dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("snapshots in %s cannot be listed: %w", s.Dir, err)
+		return nil, fmt.Errorf("snapshots in %s cannot be listed: %w: fix the cause, or set XDG_STATE_HOME to another folder", s.Dir, err)
 	}
 	var list []string
 	for _, e := range entries {
@@ -214,9 +226,12 @@ func (s Store) List(ctx context.Context) ([]Info, error) {
 }
 
 func (s Store) explainError(what, name string, err error) error {
-	advice := "free space there, or set XDG_STATE_HOME to a writable folder"
-	if IsPath(name) {
+	advice := "fix the cause, or set XDG_STATE_HOME to a folder of yours"
+	switch {
+	case IsPath(name):
 		advice = "choose a file in a folder that exists and is yours"
+	case fileerror.IsDiskFull(err):
+		advice = "free space there, or set XDG_STATE_HOME to a folder with space"
 	}
 	return fmt.Errorf("snapshot %q %s (%w): %s", name, what, err, advice)
 }

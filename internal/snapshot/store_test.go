@@ -19,7 +19,7 @@ import (
 )
 
 func TestStore(t *testing.T) {
-	s := Store{filepath.Join(t.TempDir(), "made", "when needed")}
+	s := Store{Dir: filepath.Join(t.TempDir(), "made", "when needed")}
 	if list, err := s.List(t.Context()); err != nil || len(list) != 0 {
 		t.Errorf("empty: %v, %v", list, err)
 	}
@@ -67,7 +67,7 @@ func TestStore(t *testing.T) {
 }
 
 func TestStoreNames(t *testing.T) {
-	s := Store{t.TempDir()}
+	s := Store{Dir: t.TempDir()}
 	for _, name := range []string{"", ".", "..", ".a", "-a", "a-", "a ", "A", "ä", "a\x00", "./a\x00", durable.TempPrefix + "1", strings.Repeat("a", 64)} {
 		for what, err := range map[string]error{"save": s.Save(name, nil, true), "delete": s.Delete(name), "free": s.CheckAvailable(name, true)} {
 			if !errors.As(err, new(usage.Error)) || strings.Contains(err.Error(), "\n") {
@@ -86,7 +86,7 @@ func TestStoreNames(t *testing.T) {
 // A save that was killed leaves a file, which a later one removes, but not one that is being
 // written.
 func TestSaveRemovesUnfinishedFiles(t *testing.T) {
-	s := Store{t.TempDir()}
+	s := Store{Dir: t.TempDir()}
 	for name, age := range map[string]time.Duration{
 		durable.TempPrefix + "killed": 25 * time.Hour, durable.TempPrefix + "written": time.Hour, "old": 25 * time.Hour, ".other": 25 * time.Hour,
 	} {
@@ -113,7 +113,7 @@ func TestSaveRemovesUnfinishedFiles(t *testing.T) {
 
 // TestStorePaths has snapshots in files of the user's own, which a store never removes.
 func TestStorePaths(t *testing.T) {
-	s := Store{filepath.Join(t.TempDir(), "not", "made")}
+	s := Store{Dir: filepath.Join(t.TempDir(), "not", "made")}
 	folder := t.TempDir()
 	t.Chdir(folder)
 	file := mustEncode(t, Header{Kubernetes: "v1.37.1"}, sampleState())
@@ -151,7 +151,7 @@ func TestStorePaths(t *testing.T) {
 // snapshot.
 func TestStoreErrors(t *testing.T) {
 	file := testutil.WriteFile(t, filepath.Join(t.TempDir(), "file"), "")
-	err := Store{file}.Save("a", []byte("x"), false)
+	err := Store{Dir: file}.Save("a", []byte("x"), false)
 	if err == nil || !strings.Contains(err.Error(), "cannot be written") && !strings.Contains(err.Error(), "cannot be read") {
 		t.Errorf("got %v", err)
 	}
@@ -159,7 +159,7 @@ func TestStoreErrors(t *testing.T) {
 	if err := os.Mkdir(filepath.Join(dir, "a"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if err := (Store{dir}).Save("a", []byte("x"), true); err == nil {
+	if err := (Store{Dir: dir}).Save("a", []byte("x"), true); err == nil {
 		t.Error("a folder was replaced")
 	}
 	if entries, err := os.ReadDir(dir); err != nil || len(entries) != 1 {

@@ -1,0 +1,73 @@
+package command_test
+
+import (
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/ctrlplane/ctrlplane/internal/testutil"
+	"github.com/ctrlplane/ctrlplane/internal/testutil/program"
+)
+
+// TestDetachWithoutProc hides /proc, which has the path of the program.
+func TestDetachWithoutProc(t *testing.T) {
+	t.Parallel()
+	testutil.Sandbox(t, program.Command(t), 0) // skips the test where there are no namespaces
+	const hidden = `mount -t tmpfs none /proc && exec "$0" "$@"`
+	for _, c := range []struct {
+		args []string
+		code int
+		want string
+	}{
+		{[]string{"up", "-d"}, 1, "mount /proc, or run up without --detach"},
+		{[]string{"run", "--kubernetes", "1.36,1.37", "--", "true"}, 125, "mount /proc, or name one version"},
+	} {
+		cmd := program.Command(t)
+		cmd.Path, cmd.Args = "/bin/sh", append([]string{"sh", "-c", hidden, program.Path()}, c.args...)
+		testutil.Sandbox(t, cmd, 0)
+		program.RequireFailure(t, cmd, c.code, "cannot find this program to start it again", c.want)
+	}
+}
+
+// TestLimitOfAddressSpace sets a limit that has no room for the database.
+func TestLimitOfAddressSpace(t *testing.T) {
+	t.Parallel()
+	cmd := program.Command(t)
+	cmd.Path, cmd.Args = "/bin/sh", append([]string{"sh", "-c", `ulimit -v 6000000; exec "$0" "$@"`, program.Path(), "run"}, minimal("--", "true")...)
+	program.RequireFailure(t, cmd, 125, "cannot allocate memory: ", "(ulimit -v) to at least 12582912 KiB")
+}
+
+// TestSmallTemporaryFolder has a disk for temporary files that is too small for a start.
+func TestSmallTemporaryFolder(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		args []string
+		code int
+		want string
+	}{
+		{[]string{"run", "--", "true"}, 125, "or set TMPDIR to a folder on a larger disk, and start again"},
+		{[]string{"up", "--ephemeral", "--ui", "none"}, 1, "or set TMPDIR to a folder on a larger disk, and start again"},
+		{[]string{"up", "--data-dir", "d", "--ui", "none"}, 1, "or choose a --data-dir on a larger disk, and start again"},
+	} {
+		cmd := program.Command(t)
+		const small = `mount -t tmpfs -o size=64m none . && cd "$PWD" && exec "$0" "$@"`
+		cmd.Path, cmd.Args = "/bin/sh", append([]string{"sh", "-c", small, program.Path()}, c.args...)
+		testutil.Sandbox(t, cmd, 0)
+		program.RequireFailure(t, cmd, c.code, " MiB free and a start needs 72 MiB: free space, "+c.want)
+	}
+}
+
+// TestListInaccessible has a data folder of another user, and a user without privileges.
+func TestListInaccessible(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	if err := os.Chmod(dir, 0); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.Chmod(dir, 0o700) }) // so that it can be removed
+	cmd := program.Command(t, "--data-dir", dir, "list")
+	testutil.Sandbox(t, cmd, 1000)
+	if stdout, stderr, _ := program.Run(t, cmd); !strings.Contains(stdout, "inaccessible: data folder "+dir+" cannot be used (") {
+		t.Errorf("got %s%s", stdout, stderr)
+	}
+}
