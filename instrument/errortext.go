@@ -1,6 +1,7 @@
 package instrument
 
 import (
+	"encoding/json"
 	"regexp"
 	"strings"
 )
@@ -33,21 +34,10 @@ func errorText(text string) string {
 
 // jsonLength returns the length of the object or the list at the beginning of a text, 0 if it does not end.
 func jsonLength(text string) int {
-	depth, inString := 0, false
-	for i := 0; i < len(text); i++ {
-		switch c := text[i]; {
-		case inString && c == '\\':
-			i++
-		case c == '"':
-			inString = !inString
-		case inString:
-		case c == '{', c == '[':
-			depth++
-		case c == '}', c == ']':
-			if depth--; depth == 0 {
-				return i + 1
-			}
-		}
+	decoder := json.NewDecoder(strings.NewReader(text))
+	var value json.RawMessage
+	if decoder.Decode(&value) != nil {
+		return 0
 	}
-	return 0
+	return int(decoder.InputOffset())
 }
