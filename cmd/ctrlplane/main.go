@@ -110,7 +110,7 @@ func errorOutput() io.Writer {
 	return stderr
 }
 
-// exit ends the process. Besides main, only a second signal and Kubernetes' own
+// exit ends the process. Besides main and process 1, only a second signal and Kubernetes' own
 // fatal errors may do that: nothing after them can return to main.
 func exit(code int) { os.Exit(code) }
 
