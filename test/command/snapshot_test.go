@@ -220,7 +220,7 @@ func (k snapshotFixture) testSnapshotErrors(p *program.ControlPlane) {
 
 	program.RequireFailure(t, k.command("snapshot", "save", "../no/such/folder/x"), 1, "a folder that exists")
 
-	// A full disk, and a state folder that cannot be created.
+	// A full disk, and a state folder that cannot be entered.
 	full := k.command()
 	full.Args = []string{"sh", "-c", `ulimit -f 4; exec "$0" "$@"`, program.Path(), "--data-dir", k.dir, "snapshot", "save", "big"}
 	full.Path = "/bin/sh"
@@ -231,5 +231,5 @@ func (k snapshotFixture) testSnapshotErrors(p *program.ControlPlane) {
 	nowhere := k
 	nowhere.state = filepath.Join(t.TempDir(), "file")
 	testutil.WriteFile(t, nowhere.state, "")
-	program.RequireFailure(t, nowhere.command("snapshot", "save", "x"), 1, `snapshot "x" cannot be`, "set XDG_STATE_HOME")
+	program.RequireFailure(t, nowhere.command("snapshot", "save", "x"), 1, `snapshot "x": state folder `, "cannot be entered", "set XDG_STATE_HOME")
 }
