@@ -40,7 +40,7 @@ func prepareDir(dir, otherDisk string) (created string, err error) {
 		return created, withAdvice(dir, err)
 	}
 	if free, ok := freeBytes(dir); ok && free < minFreeBytes {
-		return created, fmt.Errorf("the disk of %s has %d MiB free and a start needs %d MiB: free space%s, and start again", dir, free>>20, minFreeBytes>>20, orElse(otherDisk))
+		return created, fmt.Errorf("the disk of %s has %d MiB free and a start needs %d MiB: free space%s and start again", dir, free>>20, minFreeBytes>>20, orElse(otherDisk))
 	}
 	if m := filepath.Join(dir, "member"); created == "" && !fileutil.Exist(m) {
 		created = m
@@ -53,7 +53,7 @@ func orElse(remedy string) string {
 	if remedy == "" {
 		return ""
 	}
-	return ", or " + remedy
+	return ", or " + remedy + ","
 }
 
 // raftIndexes describes how far the files of a member reach, as indexes of raft
