@@ -68,6 +68,9 @@ func checkRoute(ctx context.Context, address string) error {
 	if err == nil {
 		return conn.Close()
 	}
+	if !neterror.IsUnreachable(err) { // such as where UDP is forbidden
+		return nil
+	}
 	if syscallErr, ok := errors.AsType[*os.SyscallError](err); ok {
 		err = syscallErr.Err
 	}

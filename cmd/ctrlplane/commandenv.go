@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"net/url"
 	"os"
 	"slices"
@@ -17,7 +18,7 @@ var noProxy = map[string]string{"NO_PROXY": os.Getenv("NO_PROXY"), "no_proxy": o
 // server and the loopback addresses: clients in Go do so by themselves, curl and those in Python do not.
 func commandEnv(server string) []string {
 	env := os.Environ()
-	if proxy := httpproxy.FromEnvironment(); proxy.HTTPProxy == "" && proxy.HTTPSProxy == "" {
+	if !hasProxy() {
 		return env
 	}
 	excluded := []string{"127.0.0.1", "::1", "localhost"}
@@ -27,6 +28,12 @@ func commandEnv(server string) []string {
 	// curl and Python read the name in lower case first, Go the other one: a new one must not hide the user's.
 	upper, lower := noProxy["NO_PROXY"], noProxy["no_proxy"]
 	return append(env, "NO_PROXY="+exclude(upper, lower, excluded), "no_proxy="+exclude(lower, upper, excluded))
+}
+
+// hasProxy reports whether the environment names a proxy, also for clients that are not in Go.
+func hasProxy() bool {
+	proxy := httpproxy.FromEnvironment()
+	return cmp.Or(proxy.HTTPProxy, proxy.HTTPSProxy, os.Getenv("ALL_PROXY"), os.Getenv("all_proxy")) != ""
 }
 
 // exclude returns a list, or instead of an empty one the other, with more addresses.

@@ -69,13 +69,8 @@ func run(ctx context.Context, release func(), args []string) int {
 	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
 		err = &exitError{errors.New("interrupted"), exitCode(err)} // rather than which request that was
 	}
-	code := exitCode(err)
-	out := endableStderr(ctx)
-	if code == exitTimeout {
-		out = errOutputAtEnd(code)
-	}
-	writeError(out, err)
-	return code
+	writeError(endableStderr(ctx), err)
+	return exitCode(err)
 }
 
 // printError prints an error as one line.

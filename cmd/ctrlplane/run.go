@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"sync"
 	"time"
@@ -54,11 +55,16 @@ type runCommand struct {
 	interrupted os.Signal // what ended the run before the command had ended, or settling
 	finishing   chan struct{}
 	finishOnce  sync.Once // closes finishing
+
+	output     io.Writer // see errOutput, as for these three
+	expired    context.Context
+	expire     context.CancelFunc
+	outputOnce sync.Once
 }
 
 func newRunCommand(t *target) *cobra.Command {
 	r := &runCommand{up: &upCommand{target: t, ephemeralName: "run"}, finishing: make(chan struct{})}
-	r.up.server.Private = true
+	r.up.server.Private, r.report.output = true, r.errOutput
 	cmd := &cobra.Command{
 		Use:   "run [flags] -- COMMAND [ARG…]",
 		Short: "Start a control plane, run a command with it, and stop it",
@@ -185,7 +191,10 @@ func (r *runCommand) run(ctx context.Context, args []string) (code int, err erro
 	}
 	var c *commandProcess
 	ready := false // the control plane
-	defer func() { code, err = r.end(c, ready, code, err) }()
+	defer func() {
+		code, err = r.end(c, ready, code, err)
+		err = r.printExpired(err)
+	}()
 	if err := r.loadApplied(ctx); err != nil {
 		return r.startFailure(ctx, err)
 	}
@@ -296,10 +305,11 @@ func (r *runCommand) waitSettled(began time.Time) (int, error) {
 		case loop: // the exit code is that of --no-hot-loop
 		case err != nil && r.timeout > 0 && bounded.Err() != nil:
 			code = exitTimeout
+			r.timeIsOver()
 		case err != nil:
 			code = exitFailure
 		}
-		out := errOutputAtEnd(code)
+		out := r.errOutput()
 		if busy, ok := errors.AsType[*settled.BusyError](err); ok && r.settle {
 			printRemainingWork(out, busy.Work)
 		}

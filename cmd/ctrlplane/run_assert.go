@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 	"time"
@@ -162,7 +163,7 @@ func (r *runCommand) judge(parent context.Context, code int, err error) (int, er
 	if code == 0 && err == nil {
 		return exitAssertion, failure
 	}
-	printError(failure) // the exit code is that of the command
+	writeError(r.errOutput(), failure) // the exit code is that of the command
 	return code, err
 }
 
@@ -192,12 +193,12 @@ func (r *runCommand) judgeObjects(ctx context.Context) []string {
 	r.report.setState(state)
 	bad, _ := state.NotHealthy()
 	for _, object := range bad {
-		fmt.Fprintf(stderr, "ctrlplane: not healthy: %s\n", object.Line())
+		fmt.Fprintf(r.errOutput(), "ctrlplane: not healthy: %s\n", object.Line())
 		for _, line := range object.Logs {
-			fmt.Fprintf(stderr, "  %s\n", line)
+			fmt.Fprintf(r.errOutput(), "  %s\n", line)
 		}
 	}
-	doubts := printDoubts(ctx, state, src)
+	doubts := printDoubts(ctx, r.errOutput(), state, src)
 	if !r.assertions.healthy {
 		return nil
 	}
@@ -217,7 +218,7 @@ func (r *runCommand) judgeObjects(ctx context.Context) []string {
 const maxDoubts = 10
 
 // printDoubts prints and returns what makes it doubtful that objects are healthy which count as healthy.
-func printDoubts(ctx context.Context, state *report.State, src observe.Source) []string {
+func printDoubts(ctx context.Context, out io.Writer, state *report.State, src observe.Source) []string {
 	if src == nil {
 		return nil
 	}
@@ -230,7 +231,7 @@ func printDoubts(ctx context.Context, state *report.State, src observe.Source) [
 		doubts = append(doubts[:maxDoubts], words.Count(more, "more line"))
 	}
 	for _, line := range doubts {
-		fmt.Fprintf(stderr, "ctrlplane: %s\n", words.OneLine(line))
+		fmt.Fprintf(out, "ctrlplane: %s\n", words.OneLine(line))
 	}
 	return doubts
 }
@@ -255,10 +256,10 @@ func (r *runCommand) judgeControllers(ctx context.Context) (failures []string) {
 		}
 		failures = append(failures, result.Rule+": "+result.Failure)
 		if len(result.Evidence) > 0 {
-			fmt.Fprintf(stderr, "ctrlplane: evidence for %s:\n", words.OneLine(result.Rule))
+			fmt.Fprintf(r.errOutput(), "ctrlplane: evidence for %s:\n", words.OneLine(result.Rule))
 		}
 		for _, line := range result.Evidence {
-			fmt.Fprintf(stderr, "  %s\n", words.OneLine(line))
+			fmt.Fprintf(r.errOutput(), "  %s\n", words.OneLine(line))
 		}
 	}
 	return failures

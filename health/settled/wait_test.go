@@ -90,7 +90,9 @@ func TestProgress(t *testing.T) {
 // Two controllers that work in turn are not reported twice a second for minutes.
 func TestLongWaitsReportLessOften(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		other := quietSnapshot(func(s *observe.Snapshot) { s.Process.Quiet, s.Clients = false, []observe.Client{{Name: "op (admin)", Writing: 1}} })
+		other := quietSnapshot(func(s *observe.Snapshot) {
+			s.Process.Quiet, s.Clients = false, []observe.Client{{Name: "op (admin)", Writing: 1}}
+		})
 		src := &fakeSource{}
 		for range 300 {
 			src.answers = append(src.answers, snapshotWithDepth(2), other)

@@ -18,14 +18,15 @@ var (
 	fieldsV2 = []string{"anon", "shmem"}
 )
 
-// othersInGroup returns a function that says how much memory the other processes of the control group use and the
-// kernel cannot take from them, in bytes; 0 if it is not known.
-func othersInGroup() func() uint64 {
+// othersInGroup returns a function that says how much memory the other processes use that share a limit, and the kernel
+// cannot take from them, in bytes; 0 if it is not known.
+func othersInGroup(limit uint64) func() uint64 {
 	group, err := memorygroup.Own()
 	self, selfErr := procfs.Self()
 	if err != nil || selfErr != nil {
 		return func() uint64 { return 0 }
 	}
+	group = group.WithLimit(limit)
 	fields := fieldsV2
 	if group.V1 {
 		fields = fieldsV1

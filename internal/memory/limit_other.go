@@ -2,4 +2,4 @@
 
 package memory
 
-func othersInGroup() func() uint64 { return func() uint64 { return 0 } }
+func othersInGroup(uint64) func() uint64 { return func() uint64 { return 0 } }

@@ -5,8 +5,8 @@
 // What it changes belongs to the whole process: the percentage of
 // debug.SetGCPercent, memory that the heap has freed (debug.FreeOSMemory) and, on
 // Linux, the limit of debug.SetMemoryLimit, huge pages of the heap and resident pages of the executable
-// file. It changes nothing if the user has set GOGC, GOMEMLIMIT or the percentage, stops as soon as
-// something else in the process sets the percentage, and restores the defaults in Close.
+// file. It changes nothing if the user has set GOGC, GOMEMLIMIT or the percentage. As soon as something else in the
+// process sets the percentage or the limit, it leaves that alone. Close restores the defaults.
 package memory
 
 import (

@@ -12,8 +12,11 @@ const (
 	wsaAccess       = syscall.Errno(10013)
 	wsaAddrInUse    = syscall.Errno(10048)
 	wsaAddrNotAvail = syscall.Errno(10049)
+	wsaNetDown      = syscall.Errno(10050)
+	wsaNetUnreach   = syscall.Errno(10051)
 	wsaConnReset    = syscall.Errno(10054)
 	wsaConnRefused  = syscall.Errno(10061)
+	wsaHostUnreach  = syscall.Errno(10065)
 )
 
 // IsRefused reports whether nothing listens on the port that a client has connected to.
@@ -29,6 +32,11 @@ func IsAddressInUse(err error) bool { return is(err, syscall.EADDRINUSE, wsaAddr
 
 // IsAddressUnavailable reports whether the machine does not have the address to listen on.
 func IsAddressUnavailable(err error) bool { return is(err, syscall.EADDRNOTAVAIL, wsaAddrNotAvail) }
+
+// IsUnreachable reports whether the machine has no way to an address.
+func IsUnreachable(err error) bool {
+	return is(err, syscall.ENETUNREACH, syscall.EHOSTUNREACH, syscall.ENETDOWN, wsaNetDown, wsaNetUnreach, wsaHostUnreach)
+}
 
 func is(err error, numbers ...syscall.Errno) bool {
 	for _, errno := range numbers {

@@ -16,6 +16,7 @@ func TestEachSystemsNumbers(t *testing.T) {
 		"refused":             {IsRefused, []syscall.Errno{syscall.ECONNREFUSED, 10061}},
 		"reset":               {IsReset, []syscall.Errno{syscall.ECONNRESET, 10054}},
 		"address in use":      {IsAddressInUse, []syscall.Errno{syscall.EADDRINUSE, 10048, 10013}},
+		"unreachable":         {IsUnreachable, []syscall.Errno{syscall.ENETUNREACH, syscall.EHOSTUNREACH, syscall.ENETDOWN, 10050, 10051, 10065}},
 		"address unavailable": {IsAddressUnavailable, []syscall.Errno{syscall.EADDRNOTAVAIL, 10049}},
 	}
 	for name, test := range tests {

@@ -15,9 +15,9 @@ import (
 
 const (
 	scoreFile = "/proc/self/oom_score_adj"
-	// preference is added to a score, which is in thousandths of the memory that there is: a program with half as much memory as
-	// this process is ended before it.
-	preference = 500
+	// preference is added to a score, which is in thousandths of the memory that there is: with it the smallest process is
+	// killed before a larger one without it.
+	preference = 1000
 	maxScore   = 1000
 )
 

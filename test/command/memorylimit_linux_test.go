@@ -38,6 +38,8 @@ func TestRunOutOfMemory(t *testing.T) {
 	}{
 		"exec tail /dev/zero":    {137, "the kernel has killed the command: the limit of 400 MiB for memory was reached"},
 		"tail /dev/zero; exit 3": {3, "the kernel has killed a process while the command ran: the limit of 400 MiB for memory was reached"},
+		// each of them smaller than ctrlplane
+		"for i in 1 2 3 4 5 6 7 8 9 10 11 12; do dd bs=40M count=200 if=/dev/zero of=/dev/null 2>dd & done; wait; exit 3": {3, "the kernel has killed a process while the command ran: the limit of 400 MiB for memory was reached"},
 	} {
 		t.Run(script, func(t *testing.T) {
 			t.Parallel()

@@ -109,7 +109,13 @@ func TestRunEndsWhileItsOutputIsStuck(t *testing.T) {
 func TestRunEndsAfterTheTimeoutWhileStderrIsStuck(t *testing.T) {
 	t.Parallel()
 	flood := fmt.Sprintf("yes | head -c %d >&2; exec sleep 1000", bytesForPipes(t, 15))
-	for name, flags := range map[string][]string{"plain": {}, "with a report": {"--report", "out", "--settle"}} {
+	gated := testutil.WriteFile(t, filepath.Join(t.TempDir(), "pod.yaml"), "{apiVersion: v1, kind: Pod, metadata: {name: gated, namespace: default}, "+
+		"spec: {schedulingGates: [{name: example.com/later}], containers: [{name: c, image: i}]}}")
+	for name, flags := range map[string][]string{
+		"plain":         {},
+		"with a report": {"--report", "out", "--settle"},
+		"not healthy":   {"--healthy", "-f", gated},
+	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			cmd := newRunCommand(t, minimal(append(flags, "--timeout", "1s", "--", "sh", "-c", flood)...)...)

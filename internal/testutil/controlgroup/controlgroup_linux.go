@@ -34,6 +34,9 @@ func New(memory int64) (*Group, error) {
 		_ = g.Remove()
 		return nil, err
 	}
+	// Nor may they swap, where the kernel can limit that.
+	_ = os.WriteFile(filepath.Join(dir, "memory.swap.max"), []byte("0"), 0)
+	_ = os.WriteFile(filepath.Join(dir, "memory.memsw.limit_in_bytes"), []byte(strconv.FormatInt(memory, 10)), 0)
 	return g, nil
 }
 
