@@ -12,16 +12,20 @@ import (
 )
 
 // abnormal matches the types of conditions that are False of a healthy object: by the usual words for what goes wrong, or for a
-// change that is under way.
+// change that is under way. Those that normal matches, too, are True of a healthy object, as ProvisioningSucceeded.
 var abnormal = regexp.MustCompile(`Fail|Error|Degrad|Stall|Stale|Unavailable|Unhealthy|Unreachable|Unschedulable|Invalid|Denied|Conflict|Missing|Blocked|` +
 	`Pressure|Exceeded|Exhausted|Expired|Overlap|Drift|Deprecat|Evict|Preempt|Requeue|Deactivat|Disrupt|Suspend|Paus|Delet|Terminat|` +
 	`Pending|Waiting|(?:Progress|Reconcil|Issu|Updat|Upgrad|Scal|Remediat|Rotat|Migrat|Creat|Initializ|Provision)ing|(?:Scaling|Rolling)[A-Z]`)
+
+// normal matches the types of conditions that say that something has gone well, or that nothing goes wrong.
+var normal = regexp.MustCompile(`^No[A-Z]|(?:Succeeded|Successful|Complete|Completed|Finished|Done|Ready|Resolved|Allowed|Active|Available|` +
+	`Enabled|Configured|Healthy|Protected|Accepted|OK)$`)
 
 // obstacles returns the conditions that say what an object waits for: those that are False or Unknown and should be True, and
 // those that are True and should be False, as Evicted. Of several with the same message it returns the first.
 func obstacles(conditions []metav1.Condition) (found []metav1.Condition) {
 	for _, c := range conditions {
-		isObstacle := isUnmet(c) || c.Status == metav1.ConditionTrue && abnormal.MatchString(c.Type)
+		isObstacle := isUnmet(c) || c.Status == metav1.ConditionTrue && isAbnormal(c)
 		if isObstacle && c.Message != "" && !slices.ContainsFunc(found, func(f metav1.Condition) bool { return f.Message == c.Message }) {
 			found = append(found, c)
 		}
@@ -31,11 +35,16 @@ func obstacles(conditions []metav1.Condition) (found []metav1.Condition) {
 
 // isUnmet reports whether a condition is False or Unknown and should be True, as far as its type says.
 func isUnmet(c metav1.Condition) bool {
-	return (c.Status == metav1.ConditionFalse || c.Status == metav1.ConditionUnknown) && !abnormal.MatchString(c.Type)
+	return (c.Status == metav1.ConditionFalse || c.Status == metav1.ConditionUnknown) && !isAbnormal(c)
 }
 
 func isMet(c metav1.Condition) bool {
-	return c.Status == metav1.ConditionTrue && !abnormal.MatchString(c.Type)
+	return c.Status == metav1.ConditionTrue && !isAbnormal(c)
+}
+
+// isAbnormal reports whether a condition should be False, as far as its type says.
+func isAbnormal(c metav1.Condition) bool {
+	return abnormal.MatchString(c.Type) && !normal.MatchString(c.Type)
 }
 
 // describeCondition says what a condition is, of an object that another one names; of is empty for the object itself.

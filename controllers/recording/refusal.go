@@ -123,9 +123,10 @@ func joinLines(text string) string {
 }
 
 // quoted begins what a message quotes of the body. 1: an object or a list in the text of a
-// field.Error, in JSON, or in the syntax of Go if it cannot be encoded. 2: up to the end of
-// the message, by a decoder, or by server-side apply of a value of another type.
-var quoted = regexp.MustCompile(`((?:value|Not found): )(?:[&*\[\]\w.]*\w\{|\{|\[)|(is missing in '|expected \w+, got &)`)
+// field.Error, in JSON, or in the syntax of Go if it cannot be encoded. 2 and 3: up to the end
+// of the message, by a decoder, or by server-side apply of a value of another type. An operator
+// may use similar words in an error of its own, which has to be kept.
+var quoted = regexp.MustCompile(`((?:value|Not found): )(?:[&*\[\]\w.]*\w\{|\{|\[)|(Object '\w+' is missing in ')|(expected \w+, got &)[\w.*]*[{\[]`)
 
 // withoutObjects returns the beginning of a text without the objects and lists that it
 // quotes: they may have what should not be recorded, such as a password in the environment
@@ -145,7 +146,7 @@ func withoutObjects(text string) string {
 			continue
 		}
 		if at[2] < 0 {
-			b.WriteString(begin[:at[1]] + ellipsis)
+			b.WriteString(begin[:max(at[5], at[7])] + ellipsis)
 			break
 		}
 		open := at[1] - 1

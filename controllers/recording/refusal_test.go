@@ -151,7 +151,11 @@ func TestErrorOfASyncHasNoBody(t *testing.T) {
 	for text, want := range map[string]string{
 		"no luck\nat all": "no luck\nat all",
 		`restore info: Job.batch "low1" is invalid: spec.template: Invalid value: {"a":"` + long + `"}: field is immutable`: `restore info: Job.batch "low1" is invalid: spec.template: Invalid value: {…}: field is immutable`,
-		`spec.template: Invalid value: {"a":"` + long: "spec.template: Invalid value: {…}", // an older module has cut it
+		`spec.template: Invalid value: {"a":"` + long:                       "spec.template: Invalid value: {…}", // an older module has cut it
+		"key host is missing in 'values.yaml': set it":                      "key host is missing in 'values.yaml': set it",
+		"field size: expected string, got &int: fix the template":           "field size: expected string, got &int: fix the template",
+		`create web: Object 'Kind' is missing in '{"env":"hunter2"}'`:       "create web: Object 'Kind' is missing in '…",
+		"apply web: .spec.env: expected list, got &{map[PASSWORD:hunter2]}": "apply web: .spec.env: expected list, got &…",
 		long: long[:MaxRefusal-3] + "…",
 	} {
 		if got := SyncError(text); got != want {

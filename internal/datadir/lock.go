@@ -70,15 +70,23 @@ func lockFolder(ctx context.Context, path string) (*os.File, error) {
 }
 
 // acquireLock calls tryLock until it succeeds, or fails after lockTimeout and minLockAttempts.
-func acquireLock(path string, create bool) (*os.File, error) {
+func acquireLock(path string, create bool) (lock *os.File, err error) {
+	err = retryHeld(func() (err error) {
+		lock, err = tryLock(path, create)
+		return err
+	})
+	return lock, err
+}
+
+// retryHeld calls try while it returns filelock.ErrHeld, until lockTimeout and minLockAttempts.
+func retryHeld(try func() error) error {
 	limit := time.Now().Add(lockTimeout)
 	retry := time.NewTicker(lockRetryInterval)
 	defer retry.Stop()
 	for attempts := 1; ; attempts++ {
 		last := attempts >= minLockAttempts && !time.Now().Before(limit)
-		lock, err := tryLock(path, create)
-		if last || !errors.Is(err, filelock.ErrHeld) {
-			return lock, err
+		if err := try(); last || !errors.Is(err, filelock.ErrHeld) {
+			return err
 		}
 		<-retry.C
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -92,6 +93,30 @@ func TestOpenWaitsForALook(t *testing.T) {
 			}
 		})
 		mustOpen(t, path)
+	})
+}
+
+// TestReadOnlyLook meets, in a folder that may only be read, the lock that another process has.
+func TestReadOnlyLook(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "d")
+	lock := lockWithoutOwner(t, path)
+	defer lock.Close()
+	if _, err := filelock.IsHeld(filepath.Join(path, lockFile)); errors.Is(err, errors.ErrUnsupported) {
+		t.Skip(err)
+	}
+	synctest.Test(t, func(t *testing.T) {
+		began := time.Now()
+		if pid, held, err := findReadOnlyHolder(path, fs.ErrPermission); err != nil || !held || pid != 0 || time.Since(began) < lockTimeout {
+			t.Errorf("of a process that has not recorded its PID: got %d, %t, %v after %v", pid, held, err, time.Since(began))
+		}
+		time.AfterFunc(lockTimeout/2, func() {
+			if err := lock.Close(); err != nil {
+				t.Error(err)
+			}
+		})
+		if pid, held, err := findReadOnlyHolder(path, fs.ErrPermission); err != nil || held || pid != 0 {
+			t.Errorf("of another Peek: got %d, %t, %v", pid, held, err)
+		}
 	})
 }
 

@@ -135,14 +135,28 @@ func findHolder(path string) (pid int, held bool, err error) {
 // findReadOnlyHolder is findHolder for a folder whose lock file may only be read, as on a read-only
 // mount. The process that uses it may have another mount, or be in another container.
 func findReadOnlyHolder(path string, lockErr error) (pid int, held bool, err error) {
-	held, err = filelock.IsHeld(filepath.Join(path, lockFile))
-	if err != nil {
+	look := func() error {
+		held, err := filelock.IsHeld(filepath.Join(path, lockFile))
+		if err == nil && held {
+			return filelock.ErrHeld
+		}
+		return err
+	}
+	err = look()
+	if errors.Is(err, filelock.ErrHeld) {
+		if pid, runs, err := readOwner(path); err != nil || runs {
+			return pid, runs, err
+		}
+		err = retryHeld(look)
+	}
+	switch {
+	case errors.Is(err, filelock.ErrHeld):
+		pid, err = readPID(path)
+		return pid, true, err
+	case err != nil && !errors.Is(err, fs.ErrNotExist): // the process has not just removed it
 		return 0, false, lockErr
 	}
-	if held {
-		pid, err = readPID(path)
-	}
-	return pid, held, err
+	return 0, false, nil
 }
 
 // staysHeld reports whether the lock is held for longer than a Peek takes.
