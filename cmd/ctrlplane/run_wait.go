@@ -124,7 +124,7 @@ func (w *commandWait) result() (int, error) {
 }
 
 // explainFailure returns the error that explains why the command has failed, if ctrlplane knows more than the exit code says.
-// A signal of others is shown as a shell does, unless the last line of the run says it.
+// A signal that ctrlplane has not sent is named as a shell does, unless the last line of the run says it.
 func (w *commandWait) explainFailure() error {
 	sig := stateSignal(w.c.cmd.ProcessState)
 	switch {

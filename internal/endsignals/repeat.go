@@ -5,8 +5,8 @@ import "time"
 // RepeatTime is how soon after a signal another one counts as the same. timeout(1) sends its signal to the
 // process and to the process group, a terminal that is closed and systemd send several, and a parent such as
 // npm forwards the Ctrl-C that the terminal has sent as well: all within some milliseconds, more on a busy machine.
-// Who presses Ctrl-C again because the first had no effect does so later, and who does not wait so
-// long misses little: most control planes have stopped by then.
+// A person who presses Ctrl-C again because the first had no effect does so later, and little is missed if not: most
+// control planes have stopped by then.
 const RepeatTime = 300 * time.Millisecond
 
 // Filter tells signals from their repetitions. The zero value has seen none.

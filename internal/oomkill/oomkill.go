@@ -1,4 +1,4 @@
-// Package oomkill tells of processes that the kernel ends because memory has run out, and chooses which it ends
+// Package oomkill tells of processes that the kernel kills because memory has run out, and chooses which it kills
 // first. It does nothing on systems without control groups.
 package oomkill
 
@@ -10,7 +10,7 @@ import (
 	"github.com/ctrlplane/ctrlplane/internal/words"
 )
 
-// Counter counts the processes that the kernel has ended since New. The zero value counts none.
+// Counter counts the processes that the kernel has killed since New. The zero value counts none.
 type Counter struct {
 	read   func() (uint64, error) // nil = the kernel does not count
 	before uint64
@@ -27,7 +27,7 @@ func newCounter(read func() (uint64, error)) Counter {
 	return Counter{read, before}
 }
 
-// Any reports whether the kernel has ended a process of the control group.
+// Any reports whether the kernel has killed a process of the control group.
 func (c Counter) Any() bool {
 	if c.read == nil {
 		return false

@@ -22,7 +22,7 @@ const (
 )
 
 // Prefer calls start, which starts a process. If the control group of this process limits its memory, the kernel
-// ends that one, and what it starts, before this one when memory runs out.
+// kills that one, and what it starts, before this one when memory runs out.
 func Prefer(start func() error) error {
 	if _, err := memlimit.FromCgroup(); err != nil {
 		return start()
@@ -51,7 +51,7 @@ func startPreferred(start func() error) error {
 	return start()
 }
 
-// kills returns how many processes of the control group of this one the kernel has ended.
+// kills returns how many processes of the control group of this one the kernel has killed.
 func kills() (uint64, error) {
 	group, err := memorygroup.Own()
 	if err != nil {
