@@ -19,7 +19,7 @@ func errorText(text string) string {
 		}
 		open := at[1] - 1
 		length := jsonLength(text[open:])
-		if length == 0 { // it is no JSON, or is cut
+		if length == 0 { // it is not JSON, or is cut
 			b.WriteString(text[:at[1]])
 			text = text[at[1]:]
 			continue

@@ -125,8 +125,8 @@ func warnOfUnlisted(list []plane, err error) ([]plane, error) {
 	return list, nil
 }
 
-// isMissing reports whether an error says that there is no data folder, or none that this user
-// can reach.
+// isMissing reports whether an error says that a data folder does not exist, or that this user cannot
+// reach it.
 func isMissing(err error) bool {
 	return errors.As(err, new(*datadir.NotFoundError)) || datadir.IsStateFolderError(err)
 }

@@ -56,15 +56,18 @@ type runCommand struct {
 	finishing   chan struct{}
 	finishOnce  sync.Once // closes finishing
 
-	output     io.Writer // see errOutput, as for these three
-	expired    context.Context
-	expire     context.CancelFunc
-	outputOnce sync.Once
+	// stderr, which is dropped if nothing reads it for 2 s once expired has ended: --timeout has expired then, and the run is to end
+	output  io.Writer
+	expired context.Context
+	expire  context.CancelFunc
 }
 
 func newRunCommand(t *target) *cobra.Command {
 	r := &runCommand{up: &upCommand{target: t, ephemeralName: "run"}, finishing: make(chan struct{})}
-	r.up.server.Private, r.report.output = true, r.errOutput
+	r.up.server.Private = true
+	r.expired, r.expire = context.WithCancel(context.Background())
+	r.output = endableStderr(r.expired)
+	r.report.output = r.output
 	cmd := &cobra.Command{
 		Use:   "run [flags] -- COMMAND [ARG…]",
 		Short: "Start a control plane, run a command with it, and stop it",
@@ -305,16 +308,15 @@ func (r *runCommand) waitSettled(began time.Time) (int, error) {
 		case loop: // the exit code is that of --no-hot-loop
 		case err != nil && r.timeout > 0 && bounded.Err() != nil:
 			code = exitTimeout
-			r.timeIsOver()
+			r.expire()
 		case err != nil:
 			code = exitFailure
 		}
-		out := r.errOutput()
 		if busy, ok := errors.AsType[*settled.BusyError](err); ok && r.settle {
-			printRemainingWork(out, busy.Work)
+			printRemainingWork(r.output, busy.Work)
 		}
 		for _, line := range warnings {
-			fmt.Fprintf(out, "ctrlplane: %s\n", line)
+			fmt.Fprintf(r.output, "ctrlplane: %s\n", line)
 		}
 		code, err = r.settledOrNot(code, err, warnings...)
 		if loop {

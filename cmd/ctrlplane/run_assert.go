@@ -163,7 +163,7 @@ func (r *runCommand) judge(parent context.Context, code int, err error) (int, er
 	if code == 0 && err == nil {
 		return exitAssertion, failure
 	}
-	writeError(r.errOutput(), failure) // the exit code is that of the command
+	writeError(r.output, failure) // the exit code is that of the command
 	return code, err
 }
 
@@ -193,12 +193,12 @@ func (r *runCommand) judgeObjects(ctx context.Context) []string {
 	r.report.setState(state)
 	bad, _ := state.NotHealthy()
 	for _, object := range bad {
-		fmt.Fprintf(r.errOutput(), "ctrlplane: not healthy: %s\n", object.Line())
+		fmt.Fprintf(r.output, "ctrlplane: not healthy: %s\n", object.Line())
 		for _, line := range object.Logs {
-			fmt.Fprintf(r.errOutput(), "  %s\n", line)
+			fmt.Fprintf(r.output, "  %s\n", line)
 		}
 	}
-	doubts := printDoubts(ctx, r.errOutput(), state, src)
+	doubts := printDoubts(ctx, r.output, state, src)
 	if !r.assertions.healthy {
 		return nil
 	}
@@ -256,10 +256,10 @@ func (r *runCommand) judgeControllers(ctx context.Context) (failures []string) {
 		}
 		failures = append(failures, result.Rule+": "+result.Failure)
 		if len(result.Evidence) > 0 {
-			fmt.Fprintf(r.errOutput(), "ctrlplane: evidence for %s:\n", words.OneLine(result.Rule))
+			fmt.Fprintf(r.output, "ctrlplane: evidence for %s:\n", words.OneLine(result.Rule))
 		}
 		for _, line := range result.Evidence {
-			fmt.Fprintf(r.errOutput(), "  %s\n", words.OneLine(line))
+			fmt.Fprintf(r.output, "  %s\n", words.OneLine(line))
 		}
 	}
 	return failures

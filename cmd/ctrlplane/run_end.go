@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"sync"
 	"time"
@@ -21,7 +20,7 @@ func (r *runCommand) end(c *commandProcess, ready bool, code int, err error) (in
 	defer stopWatching()
 	if ready {
 		if code, err = r.judge(ctx, code, err); code != 0 || err != nil {
-			r.report.printDeleted(r.errOutput())
+			r.report.printDeleted(r.output)
 		}
 		r.report.beginStage("stop")
 		if stopErr := r.stopPlane(); stopErr != nil {
@@ -30,33 +29,18 @@ func (r *runCommand) end(c *commandProcess, ready bool, code int, err error) (in
 				code = exitFailure
 			}
 		}
-		c.reportLeftovers(r.errOutput())
+		c.reportLeftovers(r.output)
 	}
 	return r.finish(code, err)
 }
 
-// errOutput returns the stderr of a run. Once --timeout has expired, it is dropped if nothing reads it for 2 s: the run is to end.
-func (r *runCommand) errOutput() io.Writer {
-	r.outputOnce.Do(func() {
-		r.expired, r.expire = context.WithCancel(context.Background())
-		r.output = endableStderr(r.expired)
-	})
-	return r.output
-}
-
-// timeIsOver notes that --timeout has expired.
-func (r *runCommand) timeIsOver() {
-	r.errOutput()
-	r.expire()
-}
-
 // printExpired prints the last line of a run whose time was over, and returns what is left to be printed.
 func (r *runCommand) printExpired(err error) error {
-	if out := r.errOutput(); r.expired.Err() != nil {
-		writeError(out, err)
-		return nil
+	if r.expired.Err() == nil {
+		return err
 	}
-	return err
+	writeError(r.output, err)
+	return nil
 }
 
 func (r *runCommand) stopPlane() error {
@@ -144,7 +128,7 @@ func (r *runCommand) finish(code int, err error) (int, error) {
 	code = exitCode(&exitError{err, code}) // 2 for bad usage that only a component recognizes
 	code, err = r.report.write(code, err)
 	if r.needsState() || !r.assertions.rules.Empty() {
-		r.report.printEnd(r.errOutput(), code, err, r.settle)
+		r.report.printEnd(r.output, code, err, r.settle)
 	}
 	return code, err
 }

@@ -28,7 +28,7 @@ type runReport struct {
 	flagGiven func() bool    // whether --report was
 	report    *report.Report // nil without --report
 	jobLog    string         // file for what is for the job's log of a CI service; empty = output
-	output    func() io.Writer
+	output    io.Writer
 
 	mu      sync.Mutex     // guards what follows: a second signal writes the report from another goroutine
 	outcome report.Outcome // so far
@@ -132,10 +132,10 @@ func (r *runReport) write(code int, err error) (int, error) {
 	o := r.outcomeOf(code, err)
 	ciErr, writeErr := r.writeFiles(o)
 	if ciErr != nil { // of a copy of what the report has
-		writeWarning(r.output(), "the summary of the job is incomplete: "+ciErr.Error())
+		writeWarning(r.output, "the summary of the job is incomplete: "+ciErr.Error())
 	}
 	if writeErr != nil {
-		writeError(r.output(), writeErr)
+		writeError(r.output, writeErr)
 		if code == 0 {
 			code = exitFailure
 		}
@@ -147,7 +147,7 @@ func (r *runReport) write(code int, err error) (int, error) {
 
 func (r *runReport) writeFiles(o report.Outcome) (ciErr, err error) {
 	if r.jobLog == "" {
-		return r.report.Write(o, r.output(), os.Getenv)
+		return r.report.Write(o, r.output, os.Getenv)
 	}
 	var log bytes.Buffer
 	ciErr, err = r.report.Write(o, &log, os.Getenv)

@@ -47,7 +47,7 @@ func (r *runCommand) waitForExit(c *commandProcess) (int, error) {
 			w.sent = append(w.sent, sig)
 			c.forwardSignal(sig)
 		case <-w.timeout:
-			r.timeIsOver()
+			r.expire()
 			w.terminate(exitTimeout, fmt.Errorf("the command was terminated after %v: raise --timeout if it needs more time", r.timeout))
 		case <-w.planeEnded:
 			w.terminate(exitFailure, fmt.Errorf("the command was terminated: the control plane has exited: %w", r.up.server.Err()))

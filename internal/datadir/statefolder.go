@@ -22,7 +22,7 @@ type StateFolderError struct {
 
 func (e *StateFolderError) Error() string {
 	if e.Path == "" {
-		return fmt.Sprintf("no folder for data, because %v: set HOME, or XDG_STATE_HOME to a folder of yours", e.Err)
+		return fmt.Sprintf("where to keep data is not known, because %v: set it, or XDG_STATE_HOME to a folder of yours", e.Err)
 	}
 	return fmt.Sprintf("state folder %s cannot be entered (%v): set XDG_STATE_HOME to a folder of yours", e.Path, e.Err)
 }
@@ -56,7 +56,7 @@ func stateRoot() (string, error) {
 	defer xdgMutex.Unlock()
 	xdg.Reload()
 	if !filepath.IsAbs(xdg.StateHome) || !hasHome() {
-		return "", &StateFolderError{Err: errors.New("there is no home folder")}
+		return "", &StateFolderError{Err: errors.New("HOME is not set")}
 	}
 	return filepath.Join(xdg.StateHome, "ctrlplane"), nil
 }

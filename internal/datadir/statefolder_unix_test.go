@@ -46,7 +46,7 @@ func TestNoHomeFolder(t *testing.T) {
 		"Path": func() error { _, err := Path("a", ""); return err },
 		"List": func() error { _, err := List(); return err },
 	} {
-		if err := do(); !IsStateFolderError(err) || !strings.Contains(err.Error(), "no home folder: set HOME, or XDG_STATE_HOME") {
+		if err := do(); !IsStateFolderError(err) || !strings.Contains(err.Error(), "HOME is not set: set it, or XDG_STATE_HOME") {
 			t.Errorf("%s: got %v", name, err)
 		}
 	}

@@ -10,8 +10,8 @@ import (
 	"runtime/debug"
 	"strings"
 	"testing"
-	"time"
 
+	"github.com/ctrlplane/ctrlplane/internal/testutil"
 	"github.com/ctrlplane/ctrlplane/internal/testutil/controlgroup"
 )
 
@@ -70,14 +70,6 @@ func again(t *testing.T, role string) *exec.Cmd {
 func limitIsFollowed(t *testing.T, used int64) {
 	const mib = 1 << 20
 	limit := func() int64 { return debug.SetMemoryLimit(-1) / mib }
-	await := func(what string, reached func() bool) {
-		t.Helper()
-		for deadline := time.Now().Add(time.Minute); !reached(); time.Sleep(limitInterval / 10) {
-			if time.Now().After(deadline) {
-				t.Fatalf("%s: the limit is %d MiB", what, limit())
-			}
-		}
-	}
 	restore := limitHeap()
 	alone := limit()
 	if alone < 400 || alone > 416 {
@@ -91,14 +83,14 @@ func limitIsFollowed(t *testing.T, used int64) {
 	if err := other.Start(); err != nil {
 		t.Fatal(err)
 	}
-	await("another process uses memory", func() bool { return limit() <= alone-used })
+	testutil.Await(t, "a lower limit while another process uses memory", func() bool { return limit() <= alone-used })
 	if err := in.Close(); err != nil {
 		t.Fatal(err)
 	}
 	if err := other.Wait(); err != nil {
 		t.Error(err)
 	}
-	await("it has ended", func() bool { return limit() >= alone-8 })
+	testutil.Await(t, "the limit as before once that has ended", func() bool { return limit() >= alone-8 })
 	restore()
 	if got := debug.SetMemoryLimit(-1); got != math.MaxInt64 {
 		t.Errorf("restored: %d", got)

@@ -33,7 +33,7 @@ var namePattern = regexp.MustCompile(`^[a-z0-9]([-_.a-z0-9]*[a-z0-9])?$`)
 type Store struct {
 	Dir string
 
-	noDir error // why there is no folder: no snapshot has a name then
+	noDir error // why the folder is not known: no snapshot has a name then
 }
 
 // IsPath reports whether what a user calls a snapshot by is the path of a file.

@@ -37,7 +37,7 @@ func TestNoHome(t *testing.T) {
 	t.Parallel()
 	u := newUser(t)
 	u.env = append(slices.Clip(u.env), "HOME=", "XDG_STATE_HOME=")
-	const why = "there is no home folder: set HOME, or XDG_STATE_HOME to a folder of yours"
+	const why = "HOME is not set: set it, or XDG_STATE_HOME to a folder of yours"
 	program.RequireFailure(t, u.command(t, "up", "--ui", "none"), 1, why)
 	program.RequireFailure(t, u.command(t, "list"), 1, why)
 	testEphemeralWithoutStateFolder(t, u, why)
