@@ -83,9 +83,12 @@ func (s span) advise(huge bool) {
 // memory is short. That it splits what is only partly mapped is how it implements MADV_COLD.
 func (s span) split() { s.madvise(unix.MADV_COLD) }
 
-// madvise passes addresses, not a slice: the memory is the heap's, and mostly free. What precedes s in its arena is heap,
-// too. The kernel leaves out what is not mapped, and reports an error then.
+// advised returns s with what precedes it in its arena: that is heap, too, and what is free of it the runtime uses first.
+func (s span) advised() span { return span{s.start &^ (arenaSize - 1), s.end} }
+
+// madvise passes addresses, not a slice: the memory is the heap's, and mostly free. The kernel leaves out what is not
+// mapped, and reports an error then.
 func (s span) madvise(advice uintptr) {
-	start := s.start &^ (arenaSize - 1)
-	_, _, _ = unix.Syscall(unix.SYS_MADVISE, start, s.end-start, advice)
+	all := s.advised()
+	_, _, _ = unix.Syscall(unix.SYS_MADVISE, all.start, all.end-all.start, advice)
 }
