@@ -73,7 +73,7 @@ func (p *controlPlane) publishKubeconfig(context.Context) error {
 		return err
 	}
 	state.Name, state.Private, state.Port, state.Server, state.StartedAt = p.config.Name, p.config.Private, port, p.url, p.began
-	state.KubernetesVersion, state.EmulatedVersion = KubernetesVersion, p.emulatedVersion()
+	state.CtrlplaneVersion, state.KubernetesVersion, state.EmulatedVersion = Version(), KubernetesVersion, p.emulatedVersion()
 	if state.LogFile, err = p.foreignLogPath(); err != nil {
 		return err
 	}

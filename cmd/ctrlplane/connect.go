@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"path/filepath"
@@ -11,6 +12,7 @@ import (
 	"github.com/ctrlplane/ctrlplane"
 	"github.com/ctrlplane/ctrlplane/control"
 	controlrest "github.com/ctrlplane/ctrlplane/control/rest"
+	"github.com/ctrlplane/ctrlplane/internal/datadir"
 	"github.com/ctrlplane/ctrlplane/internal/useragent"
 	"github.com/ctrlplane/ctrlplane/observe"
 	"github.com/ctrlplane/ctrlplane/observe/inspect"
@@ -64,6 +66,9 @@ func (t *target) restConfig() (*rest.Config, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := t.warnOfVersion(dir); err != nil {
+		return nil, err
+	}
 	cfg, err := clientcmd.BuildConfigFromFlags("", filepath.Join(dir, ctrlplane.KubeconfigFile))
 	if err != nil {
 		return nil, fmt.Errorf("kubeconfig: %w", err)
@@ -71,6 +76,20 @@ func (t *target) restConfig() (*rest.Config, error) {
 	cfg.QPS = -1
 	cfg.UserAgent = useragent.Of("ctrlplane") // whatever the name of this file is
 	return cfg, nil
+}
+
+// warnOfVersion says once that the control plane in dir runs another version of ctrlplane than this one: what only one
+// of them knows is missing in answers, or refused.
+func (t *target) warnOfVersion(dir string) error {
+	state, _, err := datadir.Peek(dir)
+	if err != nil || t.quiet || state.CtrlplaneVersion == ctrlplane.Version() {
+		return err
+	}
+	t.versionNoted.Do(func() {
+		printWarning(fmt.Sprintf("the control plane was started by %s, this is %s: answers can be incomplete: stop it and start it with this one",
+			cmp.Or(state.CtrlplaneVersion, "an earlier version of ctrlplane"), ctrlplane.Version()))
+	})
+	return nil
 }
 
 // controlClient is a client of the running control plane's own API.

@@ -27,9 +27,11 @@ type target struct {
 	dataDir string
 	named   func() bool // whether --name or --data-dir was given
 	noted   sync.Once   // by noteChoice
-	quiet   bool        // noteChoice says nothing
+	quiet   bool        // noteChoice and warnOfVersion say nothing
 	changes bool        // the verb changes the control plane: see toChange
 	context string      // what name was given as, if acceptContextName has changed it
+
+	versionNoted sync.Once // by warnOfVersion
 }
 
 func (t *target) addFlags(root *cobra.Command) {

@@ -26,6 +26,8 @@ type State struct {
 	Port int `json:"port,omitempty"`
 	// Server is the URL of the API server.
 	Server string `json:"server,omitempty"`
+	// CtrlplaneVersion is the version of ctrlplane that the last start had; empty = one that did not record it.
+	CtrlplaneVersion string `json:"ctrlplaneVersion,omitempty"`
 	// KubernetesVersion is that of the last program that has written to the folder.
 	KubernetesVersion string `json:"kubernetesVersion,omitempty"`
 	// EmulatedVersion is the minor version that it has emulated, as 1.35; empty = none.

@@ -76,6 +76,33 @@ func TestNamedControlPlane(t *testing.T) {
 	t.Run("output flag", u.testOutputFlag)
 	t.Run("one name", u.testOneName)
 	t.Run("kubectl uses only the control plane", func(t *testing.T) { u.testKubectlUsesOnlyTheControlPlane(t, kubeconfig) })
+	t.Run("another version", u.testAnotherVersion)
+}
+
+// testAnotherVersion has the control plane be one that another version has started.
+func (u user) testAnotherVersion(t *testing.T) {
+	path := filepath.Join(u.home, "state", "ctrlplane", "demo", "state.json")
+	var state map[string]any
+	if text, err := os.ReadFile(path); err != nil || json.Unmarshal(text, &state) != nil {
+		t.Fatal(err)
+	}
+	own := state["ctrlplaneVersion"]
+	for version, want := range map[any]string{
+		own: "", "v0.0.1": "was started by v0.0.1, this is " + own.(string), nil: "was started by an earlier version of ctrlplane",
+	} {
+		state["ctrlplaneVersion"] = version
+		text, err := json.Marshal(state)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		_, stderr := u.mustRun(t, "--name", "demo", "status", "-o", "json")
+		if warnings := strings.Count(stderr, "ctrlplane: warning: the control plane "); (warnings != 0) != (want != "") || !strings.Contains(stderr, want) {
+			t.Errorf("started by %v: stderr %q, want %q", version, stderr, want)
+		}
+	}
 }
 
 // testOneName checks that a control plane has the same name everywhere, and that its
