@@ -1,6 +1,9 @@
 package observe
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // Client describes a program outside of the process that uses the API server. One that
 // restarts is the same client: its name is made of program and user.
@@ -66,6 +69,12 @@ type Client struct {
 // IsWatching reports whether the process of the client has an open watch, also as one of SharesConnection.
 func (c *Client) IsWatching() bool { return len(c.Watches) > 0 || !c.WatchBegan.IsZero() }
 
+// IsPolling reports whether the client lists again and again. Of one that has also watched, the process may have ended with
+// its watches: only lists after that count.
+func (c *Client) IsPolling() bool {
+	return slices.ContainsFunc(c.Polls, func(p ClientPoll) bool { return !p.Last.Before(c.WatchEnded) })
+}
+
 // LastActive is when the client made its last request or, if that is later, when its last watch ended; zero if it is not known.
 func (c *Client) LastActive() time.Time {
 	if c.WatchEnded.After(c.LastTime) {
@@ -83,7 +92,7 @@ const minUnwatched = 10 * time.Second
 
 // IsSilent reports whether the client is not connected, neither watches nor polls, and has sent nothing for long.
 func (c *Client) IsSilent(now time.Time) bool {
-	isActive := c.Connected || c.IsWatching() || len(c.Polls) > 0
+	isActive := c.Connected || c.IsWatching() || c.IsPolling()
 	silence := minSilence
 	if !c.WatchEnded.IsZero() {
 		silence = minUnwatched

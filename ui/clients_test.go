@@ -65,8 +65,14 @@ func TestStateOfClientsThatAreNotConnected(t *testing.T) {
 		"polls":            {with(func(c *observe.Client) { c.Polls = []observe.ClientPoll{{Resource: "pods"}} }), "running"},
 		"has just watched": {with(func(c *observe.Client) { c.WatchEnded = now.Add(-time.Second) }), "running"},
 		"has watched":      {with(func(c *observe.Client) { c.WatchEnded = now.Add(-57 * time.Second) }), "not connected for 57.0 s"},
-		"asks in between":  {with(func(c *observe.Client) { c.LastTime = now.Add(-57 * time.Second) }), "running"},
-		"paused":           {with(func(c *observe.Client) { c.State = observe.StatePaused }), "paused"},
+		"lists in each sync, has watched": {with(func(c *observe.Client) {
+			c.WatchEnded, c.Polls = now.Add(-57*time.Second), []observe.ClientPoll{{Resource: "pods", Last: now.Add(-58 * time.Second)}}
+		}), "not connected for 57.0 s"},
+		"polls, has watched": {with(func(c *observe.Client) {
+			c.WatchEnded, c.Polls = now.Add(-57*time.Second), []observe.ClientPoll{{Resource: "pods", Last: now.Add(-30 * time.Second)}}
+		}), "running"},
+		"asks in between": {with(func(c *observe.Client) { c.LastTime = now.Add(-57 * time.Second) }), "running"},
+		"paused":          {with(func(c *observe.Client) { c.State = observe.StatePaused }), "paused"},
 	} {
 		if got := wideClientRows([]observe.Client{tc.client}, now)[1][1]; got != tc.want {
 			t.Errorf("%s: got %q", name, got)

@@ -192,7 +192,7 @@ func endedClients(now observe.Snapshot) map[string]bool {
 	ended := map[string]bool{}
 	for i := range now.Clients {
 		c := &now.Clients[i]
-		ended[c.Name] = !c.IsWatching() && !polls(c) && c.InFlight == 0
+		ended[c.Name] = !c.IsWatching() && !c.IsPolling() && c.InFlight == 0
 	}
 	return ended
 }

@@ -59,13 +59,7 @@ func FindFailingWrites(ctx context.Context, source observe.Source, now observe.S
 
 // mayFail reports whether the failures of a client count.
 func mayFail(c *observe.Client) bool {
-	return (c.IsWatching() || polls(c)) && observe.ProgramOf(c.Name) != "kubectl"
-}
-
-// polls reports whether a client lists again and again. Of one that has also watched, the process may have ended with its
-// watches.
-func polls(c *observe.Client) bool {
-	return slices.ContainsFunc(c.Polls, func(p observe.ClientPoll) bool { return !p.Last.Before(c.WatchEnded) })
+	return (c.IsWatching() || c.IsPolling()) && observe.ProgramOf(c.Name) != "kubectl"
 }
 
 // workBegan returns when the process of a client began to watch, or to poll if it does not watch.
