@@ -99,7 +99,7 @@ func (w *waitCommand) waitSettled(ctx context.Context, out io.Writer) error {
 			loopErr = printFailingWrites(after, src, out)
 		}
 		if loopErr != nil {
-			err = errors.Join(err, fmt.Errorf("cannot look for hot loops and failing writes: %w", loopErr))
+			err = fmt.Errorf("%w; hot loops and failing writes could not be looked for: %w", err, loopErr)
 		}
 	}
 	return err

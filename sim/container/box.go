@@ -106,35 +106,42 @@ func (s *session) makeBox(r *run, v *volumes, of *corev1.Pod, c *corev1.Containe
 		return nil, err
 	}
 	b.network = podNetwork{s, of}
-	if err := s.writeSystemFiles(b, of, c); err != nil {
+	if err := s.writeSystemFiles(b, of); err != nil {
 		return nil, err
 	}
 	if err := s.mount(r.ctx, of, r.pod, v, c, env, b.files); err != nil {
 		return nil, err
 	}
+	if err := b.mountMessage(c.TerminationMessagePath); err != nil {
+		return nil, fmt.Errorf("create the termination message file: %w", err)
+	}
 	return b, b.seal(c)
 }
 
-// seal makes the files of a container read-only if it asks for that. Its termination
-// message is a mount.
+// mountMessage mounts an empty file for the termination message, as the kubelet does: also where the image has no such
+// folder, and within a volume.
+func (b *box) mountMessage(name string) error {
+	if name == "" {
+		return nil
+	}
+	const file = "message"
+	message := shell.NewDir(maxRootBytes)
+	if err := message.WriteFile(file, nil, 0o666); err != nil {
+		return err
+	}
+	if err := message.Chmod(file, 0o666); err != nil {
+		return err
+	}
+	return b.files.Mount(name, message, shell.MountOptions{SubPath: file})
+}
+
+// seal makes the files of a container read-only if it asks for that, except for its mounts.
 func (b *box) seal(c *corev1.Container) error {
 	if c.SecurityContext == nil || !ptr.Deref(c.SecurityContext.ReadOnlyRootFilesystem, false) {
 		return nil
 	}
 	if err := b.files.MkdirAll(path.Join("/", c.WorkingDir), 0o755); err != nil {
 		return err
-	}
-	if c.TerminationMessagePath != "" {
-		message := shell.NewDir(maxRootBytes)
-		if err := message.WriteFile("message", nil, 0o666); err != nil {
-			return err
-		}
-		if err := message.Chmod("message", 0o666); err != nil {
-			return err
-		}
-		if err := b.files.Mount(c.TerminationMessagePath, message, shell.MountOptions{SubPath: "message"}); err != nil {
-			return err
-		}
 	}
 	b.files.Seal()
 	return nil
@@ -163,7 +170,7 @@ func (b *box) setUser(pod *corev1.PodSecurityContext, c *corev1.SecurityContext)
 }
 
 // writeSystemFiles writes the files that a kubelet and a container runtime provide.
-func (s *session) writeSystemFiles(b *box, of *corev1.Pod, c *corev1.Container) error {
+func (s *session) writeSystemFiles(b *box, of *corev1.Pod) error {
 	dns := ""
 	if err := s.feeds.services.await(s.ctx, s.s); err != nil {
 		return err
@@ -183,13 +190,7 @@ func (s *session) writeSystemFiles(b *box, of *corev1.Pod, c *corev1.Container) 
 			return err
 		}
 	}
-	if c.TerminationMessagePath == "" {
-		return nil
-	}
-	if err := b.files.WriteFile(c.TerminationMessagePath, nil, 0o666); err != nil {
-		return fmt.Errorf("create the termination message file: %w", err)
-	}
-	return b.files.Chmod(c.TerminationMessagePath, 0o666)
+	return nil
 }
 
 // writeSysctls writes the kernel parameters that a Pod sets.

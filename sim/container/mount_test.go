@@ -135,3 +135,32 @@ func TestFilesOfTheNode(t *testing.T) {
 		t.Errorf("got %+v, log %q", end, f.logOf(pod))
 	}
 }
+
+// The kubelet mounts the file for the termination message, after the volumes.
+func TestTerminationMessageFile(t *testing.T) {
+	for name, test := range map[string]struct {
+		path   string
+		volume string // where one is mounted
+	}{
+		"no such folder":  {path: "/tekton/run/termination"},
+		"in a volume":     {path: "/data/log", volume: "/data"},
+		"below a volume":  {path: "/data/a/log", volume: "/data"},
+		"relative":        {path: "termination-log"},
+		"in a new folder": {path: "/data/log", volume: "/elsewhere"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := newFixture(t)
+			pod := newPod("sh", "-c", "echo why > "+test.path+"")
+			c := &pod.Spec.Containers[0]
+			c.TerminationMessagePath = test.path
+			if test.volume != "" {
+				c.VolumeMounts = []corev1.VolumeMount{{Name: "v", MountPath: test.volume}}
+				pod.Spec.Volumes = []corev1.Volume{{Name: "v", VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}}}
+			}
+			f.start(pod)
+			if end := f.await(pod, Ended); end.ExitCode != 0 || end.Message != "why\n" {
+				t.Errorf("got %+v, log %q", end, f.logOf(pod))
+			}
+		})
+	}
+}
