@@ -41,6 +41,7 @@ const (
 
 // runCommand has the flags of "ctrlplane run" and the state of the run.
 type runCommand struct {
+	command *cobra.Command
 	up      *upCommand
 	settle  bool
 	timeout time.Duration
@@ -144,6 +145,7 @@ failed.`,
 		Args: requireCommand(""),
 		RunE: r.up.runWrapped(r.runEach),
 	}
+	r.command = cmd
 	r.addFlags(cmd)
 	return cmd
 }
@@ -248,7 +250,7 @@ func (r *runCommand) startFailure(ctx context.Context, err error) (int, error) {
 // settled.
 func (r *runCommand) runToEnd(c *commandProcess) (int, error) {
 	began := time.Now()
-	r.report.beginStage("command")
+	r.report.beginStage(report.StageCommand)
 	r.signals.addCommandSignals()
 	s := &r.up.server
 	if err := c.start(r.up.account.kubeconfigPath(s.DataDir()), s.URL()); err != nil {
@@ -257,7 +259,7 @@ func (r *runCommand) runToEnd(c *commandProcess) (int, error) {
 	if code, err := r.waitForExit(c); err != nil || code != 0 || !r.settle && !r.assertions.rules.NoHotLoop {
 		return code, err
 	}
-	r.report.beginStage("settling")
+	r.report.beginStage(report.StageSettling)
 	return r.waitSettled(began)
 }
 

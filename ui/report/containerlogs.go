@@ -1,9 +1,12 @@
 package report
 
 import (
+	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"reflect"
 	"slices"
 	"time"
 
@@ -19,21 +22,37 @@ import (
 )
 
 const (
-	maxLogs       = 20 // containers whose log is read
-	maxObjectLogs = 3  // of them for one object
-	maxLogLines   = 10
-	maxLogLine    = 500 // runes
-	maxLogBytes   = 16 << 10
+	maxLogs       = 20              // containers whose log is read
+	maxObjectLogs = 3               // of them for one object
+	maxLogRead    = 512 << 10       // bytes of a log that are searched for the beginning of a crash: all that a kubelet keeps
 	logTimeout    = 5 * time.Second // for all logs
+)
+
+// What the page has of a log.
+const (
+	maxLogLines = 200
+	maxLogBytes = 64 << 10
+	maxLogLine  = 4000 // runes
+	maxCrash    = 20   // lines from the beginning of a crash, if that is further up
+)
+
+// What has it in short: stderr, junit.xml and the job summary.
+const (
+	maxShortLines = 10
+	maxShortLine  = 500 // runes
+	maxShortCrash = 4
 )
 
 var podKind = corev1.SchemeGroupVersion.WithKind("Pod")
 
 // containerLog is the end of the log of a container that has a problem.
 type containerLog struct {
-	Title string
-	Lines []string
+	Title       string
+	Kept, Short excerpt
 }
+
+// HasMore reports whether more lines are kept than the short excerpt has, or more of them.
+func (l containerLog) HasMore() bool { return !reflect.DeepEqual(l.Kept, l.Short) }
 
 // logRequest is a run of a container whose log is wanted.
 type logRequest struct {
@@ -41,26 +60,49 @@ type logRequest struct {
 	previous                  bool
 }
 
-// logReader reads the end of a container's log.
-type logReader func(context.Context, logRequest) (string, error)
+// logReader reads the end of a container's log. earlier counts the lines before it.
+type logReader func(context.Context, logRequest) (text string, earlier int, err error)
 
 func newLogReader(cfg *rest.Config) (logReader, error) {
 	client, err := typedcorev1.NewForConfig(cfg)
 	if err != nil {
 		return nil, err
 	}
-	return func(ctx context.Context, r logRequest) (string, error) {
-		lines, limit := int64(maxLogLines), int64(maxLogBytes)
-		log, err := client.Pods(r.namespace).GetLogs(r.pod, &corev1.PodLogOptions{
-			Container: r.container, Previous: r.previous, TailLines: &lines, LimitBytes: &limit,
-		}).Stream(ctx)
+	return func(ctx context.Context, r logRequest) (string, int, error) {
+		// LimitBytes would cut off the end.
+		log, err := client.Pods(r.namespace).GetLogs(r.pod, &corev1.PodLogOptions{Container: r.container, Previous: r.previous}).Stream(ctx)
 		if err != nil {
-			return "", err
+			return "", 0, err
 		}
 		defer log.Close()
-		text, err := io.ReadAll(io.LimitReader(log, maxLogBytes))
-		return string(text), err
+		return readEnd(log, maxLogRead)
 	}, nil
+}
+
+// readEnd returns the last bytes of a text, from the beginning of a line if there is one, and how many lines precede them.
+func readEnd(r io.Reader, most int) (text string, earlier int, err error) {
+	var end []byte
+	drop := func(n int) {
+		if next := bytes.IndexByte(end[n:], '\n') + 1; next > 0 && end[n-1] != '\n' && n+next < len(end) {
+			n += next
+		}
+		earlier += bytes.Count(end[:n], []byte("\n"))
+		end = append(end[:0], end[n:]...)
+	}
+	for buf := make([]byte, 32<<10); err == nil; {
+		var n int
+		n, err = r.Read(buf)
+		if end = append(end, buf[:n]...); len(end) > 2*most { // seldom, as it copies
+			drop(len(end) - most)
+		}
+	}
+	if over := len(end) - most; over > 0 {
+		drop(over)
+	}
+	if errors.Is(err, io.EOF) {
+		err = nil
+	}
+	return string(end), earlier, err
 }
 
 // readLogs reads the logs of containers with a problem. It returns them by the UIDs of
@@ -135,7 +177,7 @@ func readLog(ctx context.Context, read logReader, r logRequest) containerLog {
 		log.Title += ", before its restart"
 	}
 	log.Title = words.OneLine(log.Title)
-	text, err := read(ctx, r)
+	text, earlier, err := read(ctx, r)
 	switch {
 	case err != nil && ctx.Err() != nil:
 		err = context.Cause(ctx)
@@ -147,18 +189,29 @@ func readLog(ctx context.Context, read logReader, r logRequest) containerLog {
 		log.Title += ": empty"
 		return log
 	}
-	for _, line := range words.Lines(text) {
-		log.Lines = append(log.Lines, truncateText(line, maxLogLine))
-	}
-	log.Lines = log.Lines[max(0, len(log.Lines)-maxLogLines):]
+	lines := words.Lines(text)
+	log.Kept = newExcerpt(lines, earlier, countFitting(lines), maxCrash).truncated(maxLogLine)
+	log.Short = newExcerpt(lines, earlier, maxShortLines, maxShortCrash).truncated(maxShortLine)
 	return log
 }
 
-// logText returns logs as lines. None of them can be taken for a command of a CI service.
-func logText(logs []containerLog) (lines []string) {
+// countFitting returns how many of the last lines the page has.
+func countFitting(lines []string) (n int) {
+	for size := 0; n < min(len(lines), maxLogLines); n++ {
+		line := lines[len(lines)-1-n]
+		if size += min(len(line), maxLogLine); size > maxLogBytes {
+			return n
+		}
+	}
+	return n
+}
+
+// logText returns logs as lines. None of them can be taken for a command of a CI service. where says where lines are that
+// are left out.
+func logText(logs []containerLog, where string) (lines []string) {
 	for _, log := range logs {
 		lines = append(lines, log.Title)
-		for _, line := range log.Lines {
+		for _, line := range log.Short.text(where) {
 			lines = append(lines, "  | "+line)
 		}
 	}
