@@ -121,9 +121,10 @@ A Job that its ttlSecondsAfterFinished has deleted counts as it ended.
 
 --report writes a page about what every controller did, and files for other
 programs, however the run ends: report.html, output.log, events.jsonl,
-junit.xml, objects.yaml and ctrlplane.log. The page and junit.xml also have the last
-log lines of containers that failed or are not ready. stdout and stderr of the command
-are pipes then. On GitHub Actions and GitLab it also adds a short summary to the job.
+junit.xml, objects.yaml and ctrlplane.log. The page, junit.xml and the summary of the
+job also have the last log lines of containers that failed or are not ready, and the
+last lines that a failed command printed. stdout and stderr of the command are pipes
+then. On GitHub Actions and GitLab it also adds a short summary to the job.
 
 A run with --report, --settle or --healthy that fails also names what was not healthy
 when a client deleted it, as test tools do after a failure; the page has it of each run.

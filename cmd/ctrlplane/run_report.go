@@ -187,9 +187,7 @@ func (r *runReport) printDeleted(w io.Writer) {
 	if r.report != nil {
 		all = "see the report"
 	}
-	for _, line := range r.deleted.Lines(all) {
-		fmt.Fprintf(w, "ctrlplane: %s\n", line)
-	}
+	r.deleted.WriteLines(w, all, r.moreLines())
 }
 
 // healthAsserted reports whether there is an assertion about objects.

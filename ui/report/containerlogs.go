@@ -12,6 +12,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
@@ -58,9 +59,14 @@ func (l containerLog) HasMore() bool { return !reflect.DeepEqual(l.Kept, l.Short
 type logRequest struct {
 	namespace, pod, container string
 	previous                  bool
+
+	// What is needed if the Pod is deleted.
+	node  string
+	uid   types.UID
+	runID string // the ID of the container in its status
 }
 
-// logReader reads the end of a container's log. earlier counts the lines before it.
+// logReader reads the end of a container's log. earlier counts the lines before it. errNoLog says that it has none.
 type logReader func(context.Context, logRequest) (text string, earlier int, err error)
 
 func newLogReader(cfg *rest.Config) (logReader, error) {
@@ -106,8 +112,8 @@ func readEnd(r io.Reader, most int) (text string, earlier int, err error) {
 }
 
 // readLogs reads the logs of containers with a problem. It returns them by the UIDs of
-// their Pods and of all objects that control those.
-func (s *State) readLogs(ctx context.Context, read logReader) map[types.UID][]containerLog {
+// their Pods and of all objects that control those, of as many containers as most says.
+func (s *State) readLogs(ctx context.Context, read logReader, most int) map[types.UID][]containerLog {
 	ctx, cancel := context.WithTimeoutCause(ctx, logTimeout, fmt.Errorf("no answer within %v", logTimeout))
 	defer cancel()
 	owners := map[types.UID]types.UID{}
@@ -119,20 +125,16 @@ func (s *State) readLogs(ctx context.Context, read logReader) map[types.UID][]co
 	logs, count := map[types.UID][]containerLog{}, 0
 	for i := range s.objects {
 		u := &s.objects[i]
-		if u.GroupVersionKind() != podKind || health.StateOf(u).Status == health.Current {
-			continue
-		}
-		var pod corev1.Pod
-		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, &pod); err != nil {
-			continue // its reason says so
-		}
-		chain := controlChain(owners, pod.UID)
-		for _, r := range logRequests(&pod) {
-			if count == maxLogs || len(logs[chain[len(chain)-1]]) == maxObjectLogs {
+		chain := controlChain(owners, u.GetUID())
+		for _, r := range logRequestsOf(u) {
+			if count >= most || len(logs[chain[len(chain)-1]]) == maxObjectLogs {
 				break
 			}
+			log, ok := readLog(ctx, read, r)
+			if !ok {
+				continue
+			}
 			count++
-			log := readLog(ctx, read, r)
 			for _, uid := range chain {
 				logs[uid] = append(logs[uid], log)
 			}
@@ -153,16 +155,26 @@ func controlChain(owners map[types.UID]types.UID, uid types.UID) []types.UID {
 	}
 }
 
+// logRequestsOf returns the logs that are wanted of an object, which only a Pod that is not healthy has.
+func logRequestsOf(u *unstructured.Unstructured) []logRequest {
+	var pod corev1.Pod
+	if u.GroupVersionKind() != podKind || health.StateOf(u).Status == health.Current ||
+		runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, &pod) != nil { // its reason says so
+		return nil
+	}
+	return logRequests(&pod)
+}
+
 // logRequests returns for each container with a problem the run that shows it: the current
 // one, unless that has not begun or is only another attempt.
 func logRequests(pod *corev1.Pod) (list []logRequest) {
 	for _, c := range slices.Concat(pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses) {
-		r := logRequest{pod.Namespace, pod.Name, c.Name, false}
+		r := logRequest{namespace: pod.Namespace, pod: pod.Name, container: c.Name, node: pod.Spec.NodeName, uid: pod.UID, runID: c.ContainerID}
 		ended, last := c.State.Terminated, c.LastTerminationState.Terminated
 		switch {
 		case ended != nil && ended.ExitCode != 0:
 		case ended == nil && last != nil && !c.Ready:
-			r.previous = true
+			r.previous, r.runID = true, last.ContainerID
 		case c.State.Running == nil || c.Ready:
 			continue
 		}
@@ -171,28 +183,31 @@ func logRequests(pod *corev1.Pod) (list []logRequest) {
 	return list
 }
 
-func readLog(ctx context.Context, read logReader, r logRequest) containerLog {
-	log := containerLog{Title: fmt.Sprintf("log of Pod %s/%s, container %s", r.namespace, r.pod, r.container)}
+// readLog reads a log. It returns false if the container has none.
+func readLog(ctx context.Context, read logReader, r logRequest) (log containerLog, ok bool) {
+	log = containerLog{Title: fmt.Sprintf("log of Pod %s/%s, container %s", r.namespace, r.pod, r.container)}
 	if r.previous {
 		log.Title += ", before its restart"
 	}
 	log.Title = words.OneLine(log.Title)
 	text, earlier, err := read(ctx, r)
 	switch {
+	case errors.Is(err, errNoLog):
+		return log, false
 	case err != nil && ctx.Err() != nil:
 		err = context.Cause(ctx)
 		fallthrough
 	case err != nil:
 		log.Title += ": cannot be read: " + words.OneLine(err.Error())
-		return log
+		return log, true
 	case text == "":
 		log.Title += ": empty"
-		return log
+		return log, true
 	}
 	lines := words.Lines(text)
 	log.Kept = newExcerpt(lines, earlier, countFitting(lines), maxCrash).truncated(maxLogLine)
 	log.Short = newExcerpt(lines, earlier, maxShortLines, maxShortCrash).truncated(maxShortLine)
-	return log
+	return log, true
 }
 
 // countFitting returns how many of the last lines the page has.

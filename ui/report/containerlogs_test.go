@@ -44,7 +44,7 @@ func TestLogRequests(t *testing.T) {
 		s.readLogs(t.Context(), func(_ context.Context, r logRequest) (string, int, error) {
 			got += fmt.Sprintf("%s/%s %s %v", r.namespace, r.pod, r.container, r.previous)
 			return "", 0, nil
-		})
+		}, maxLogs)
 		if got != want {
 			t.Errorf("%s: reads %q, want %q", state, got, want)
 		}
@@ -58,7 +58,7 @@ func TestLogsOfUnhealthyObjects(t *testing.T) {
 	reasons := s.findUnhealthy(func(*unstructured.Unstructured) string { return "why" })
 	logs := s.readLogs(t.Context(), func(context.Context, logRequest) (string, int, error) {
 		return "left out\n" + strings.Repeat("more\n", maxShortLines-2) + "::error::cannot \x1b[31mreach db\n" + strings.Repeat("x", 2*maxShortLine) + "\n", 5, nil
-	})
+	}, maxLogs)
 	s.cases, _ = objectCases(s.objects, []manifests.Object{}, nil, reasons, logs, ownDoubt)
 	bad, of := s.NotHealthy()
 	if len(bad) != 1 || of != 2 {
@@ -96,7 +96,7 @@ func TestLogsAreBounded(t *testing.T) {
 	logs := s.readLogs(t.Context(), func(context.Context, logRequest) (string, int, error) {
 		reads++
 		return "", 0, errors.New("gone\nand\x07 lost")
-	})
+	}, maxLogs)
 	if reads != maxLogs || len(logs["uid-of-web"]) != maxObjectLogs {
 		t.Errorf("%d logs, %d of one object", reads, len(logs["uid-of-web"]))
 	}
@@ -121,7 +121,7 @@ func TestLogReader(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	text, earlier, err := read(t.Context(), logRequest{"shop", "web", "c", true})
+	text, earlier, err := read(t.Context(), logRequest{namespace: "shop", pod: "web", container: "c", previous: true})
 	if err != nil || len(text) > maxLogRead || len(text) < maxLogRead-1000 || !strings.HasSuffix(text, "x\nthe reason\n") || len(text)%1000 != len("the reason\n") {
 		t.Errorf("%d bytes, %v, end %q", len(text), err, text[max(len(text)-40, 0):])
 	}
@@ -136,7 +136,7 @@ func TestLogReader(t *testing.T) {
 // TestEndOfALogWithLongLines has the last line, which says why, both in short and on the page.
 func TestEndOfALogWithLongLines(t *testing.T) {
 	text := strings.Repeat(strings.Repeat("j", 3000)+"\n", 300) + "FATAL: the real reason\n"
-	log := readLog(t.Context(), func(context.Context, logRequest) (string, int, error) { return text, 7, nil }, logRequest{})
+	log, _ := readLog(t.Context(), func(context.Context, logRequest) (string, int, error) { return text, 7, nil }, logRequest{})
 	for _, e := range []excerpt{log.Short, log.Kept} {
 		if lines := e.last(1); lines[0] != "FATAL: the real reason" {
 			t.Errorf("the last line is %q", lines)
@@ -157,7 +157,7 @@ func TestLogOfACrash(t *testing.T) {
 		"Traceback (most recent call last):", "thread 'main' panicked at src/main.rs:2:5:",
 	} {
 		text := "starting\npanic: handled\nok\n" + first + "\n" + strings.Repeat("  at f\n", 2*maxLogLines) + "the end\n"
-		log := readLog(t.Context(), func(context.Context, logRequest) (string, int, error) { return text, 0, nil }, logRequest{})
+		log, _ := readLog(t.Context(), func(context.Context, logRequest) (string, int, error) { return text, 0, nil }, logRequest{})
 		for _, tc := range []struct {
 			of         excerpt
 			head, tail int
@@ -169,10 +169,10 @@ func TestLogOfACrash(t *testing.T) {
 			}
 		}
 	}
-	short := readLog(t.Context(), func(context.Context, logRequest) (string, int, error) {
+	log, _ := readLog(t.Context(), func(context.Context, logRequest) (string, int, error) {
 		return "starting\npanic: x\n" + strings.Repeat("f\n", maxShortLines+1), 0, nil
-	}, logRequest{}).Short
-	if len(short) != 1 || short[0].Omitted != 1 || short[0].Lines[0] != "panic: x" {
-		t.Errorf("a crash right before the end: %q", short)
+	}, logRequest{})
+	if short := log.Short; len(short) != 1 || short[0].Omitted != 1 || short[0].Lines[0] != "panic: x" {
+		t.Errorf("a crash right before the end: %q", log.Short)
 	}
 }

@@ -98,7 +98,7 @@ func (s *State) read(ctx context.Context, cfg *rest.Config, applied []manifests.
 	}
 	s.collectEvents()
 	reasons := s.findUnhealthy(waiter.WhyOf(ctx))
-	logs := s.readLogs(ctx, readLog)
+	logs := s.readLogs(ctx, readLog, maxLogs)
 	for i := range s.unhealthy {
 		s.unhealthy[i].Logs = logs[s.unhealthy[i].uid]
 	}

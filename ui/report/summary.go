@@ -117,7 +117,7 @@ func (l *objectList) writeTable(b *strings.Builder) {
 // writeLogs writes the ends of the logs of the objects that are named.
 func (s *runSummary) writeLogs(b *strings.Builder) {
 	began := b.Len()
-	for _, u := range s.unhealthy[:min(len(s.unhealthy), maxNamed)] {
+	for _, u := range slices.Concat(s.unhealthy[:min(len(s.unhealthy), maxNamed)], s.deleted.named()) {
 		for _, log := range u.logs {
 			if b.Len()-began > maxSummaryLogs {
 				fmt.Fprintf(b, "\nMore logs: %s\n", seePage)
