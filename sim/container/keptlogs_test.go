@@ -26,12 +26,12 @@ func TestLogIsKept(t *testing.T) {
 		number    int32
 	}{{"v", "c", 0}, {"u", "d", 0}, {"u", "c", 1}} {
 		if got := f.LogEnd(other.uid, other.container, other.number); got != nil {
-			t.Errorf("%v has the log %q", other, got)
+			t.Errorf("%v has the log %v", other, got)
 		}
 	}
 	f.Stop()
 	if got := f.LogEnd("u", "c", 0); got != nil {
-		t.Errorf("of a runtime that has stopped: %q", got)
+		t.Errorf("of a runtime that has stopped: %v", got)
 	}
 }
 

@@ -163,7 +163,7 @@ func TestLogOfACrash(t *testing.T) {
 			head, tail int
 		}{{log.Short, maxShortCrash, maxShortLines}, {log.Kept, maxCrash, maxLogLines}} {
 			if len(tc.of) != 2 || tc.of[0].Omitted != 3 || tc.of[0].Lines[0] != first || len(tc.of[0].Lines) != tc.head || len(tc.of[1].Lines) != tc.tail {
-				t.Errorf("%s: %.300q", first, tc.of)
+				t.Errorf("%s: %.300v", first, tc.of)
 			} else if got := tc.of[1].Omitted; got != 2+2*maxLogLines-tc.head-tc.tail {
 				t.Errorf("%s: %d lines left out within", first, got)
 			}
@@ -173,6 +173,6 @@ func TestLogOfACrash(t *testing.T) {
 		return "starting\npanic: x\n" + strings.Repeat("f\n", maxShortLines+1), 0, nil
 	}, logRequest{})
 	if short := log.Short; len(short) != 1 || short[0].Omitted != 1 || short[0].Lines[0] != "panic: x" {
-		t.Errorf("a crash right before the end: %q", log.Short)
+		t.Errorf("a crash right before the end: %v", log.Short)
 	}
 }
