@@ -18,6 +18,21 @@ import (
 // errors come from packages, or from the server, that know no selection.
 var hint = regexp.MustCompile(`"ctrlplane (?:clients|controllers|down|explain|kubectl|logs|nodes|status)\b`)
 
+// hintedError is an error to which addHints has added what it can.
+type hintedError struct{ error }
+
+func (e *hintedError) Unwrap() error { return e.error }
+
+// addHints adds to an error what only the command line knows: flags that help, and those of commands that it suggests. The
+// report of a run has the error before main prints it.
+func addHints(cmd *cobra.Command, t *target, err error) error {
+	if _, done := errors.AsType[*hintedError](err); done || err == nil {
+		return err
+	}
+	root := cmd.Root()
+	return &hintedError{selectInHints(root, asFlagError(root, t.hintAtSuspended(hintAtRecursive(cmd, err))))}
+}
+
 // selectInHints adds --name or --data-dir to the commands that an error suggests, if the command
 // line has it: without it they are about another control plane.
 func selectInHints(root *cobra.Command, err error) error {

@@ -65,7 +65,7 @@ func run(ctx context.Context, release func(), args []string) int {
 	// A second signal ends the process at once, as signals do by default, but not one that repeats the first.
 	context.AfterFunc(ctx, func() { time.AfterFunc(endsignals.RepeatTime, release) })
 	cmd, err := root.ExecuteContextC(ctx)
-	err = selectInHints(root, asFlagError(root, t.hintAtSuspended(hintAtRecursive(cmd, err))))
+	err = addHints(cmd, t, err)
 	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
 		err = &exitError{errors.New("interrupted"), exitCode(err)} // rather than which request that was
 	}

@@ -41,6 +41,7 @@ const (
 
 // runCommand has the flags of "ctrlplane run" and the state of the run.
 type runCommand struct {
+	command *cobra.Command
 	up      *upCommand
 	settle  bool
 	timeout time.Duration
@@ -120,9 +121,10 @@ A Job that its ttlSecondsAfterFinished has deleted counts as it ended.
 
 --report writes a page about what every controller did, and files for other
 programs, however the run ends: report.html, output.log, events.jsonl,
-junit.xml, objects.yaml and ctrlplane.log. The page and junit.xml also have the last
-log lines of containers that failed or are not ready. stdout and stderr of the command
-are pipes then. On GitHub Actions and GitLab it also adds a short summary to the job.
+junit.xml, objects.yaml and ctrlplane.log. The page, junit.xml and the summary of the
+job also have the last log lines of containers that failed or are not ready, and the
+last lines that a failed command printed. stdout and stderr of the command are pipes
+then. On GitHub Actions and GitLab it also adds a short summary to the job.
 
 A run with --report, --settle or --healthy that fails also names what was not healthy
 when a client deleted it, as test tools do after a failure; the page has it of each run.
@@ -144,6 +146,7 @@ failed.`,
 		Args: requireCommand(""),
 		RunE: r.up.runWrapped(r.runEach),
 	}
+	r.command = cmd
 	r.addFlags(cmd)
 	return cmd
 }
@@ -248,7 +251,7 @@ func (r *runCommand) startFailure(ctx context.Context, err error) (int, error) {
 // settled.
 func (r *runCommand) runToEnd(c *commandProcess) (int, error) {
 	began := time.Now()
-	r.report.beginStage("command")
+	r.report.beginStage(report.StageCommand)
 	r.signals.addCommandSignals()
 	s := &r.up.server
 	if err := c.start(r.up.account.kubeconfigPath(s.DataDir()), s.URL()); err != nil {
@@ -257,7 +260,7 @@ func (r *runCommand) runToEnd(c *commandProcess) (int, error) {
 	if code, err := r.waitForExit(c); err != nil || code != 0 || !r.settle && !r.assertions.rules.NoHotLoop {
 		return code, err
 	}
-	r.report.beginStage("settling")
+	r.report.beginStage(report.StageSettling)
 	return r.waitSettled(began)
 }
 

@@ -194,7 +194,7 @@ func (r *runCommand) judgeObjects(ctx context.Context) []string {
 	bad, _ := state.NotHealthy()
 	for _, object := range bad {
 		fmt.Fprintf(r.output, "ctrlplane: not healthy: %s\n", object.Line())
-		for _, line := range object.Logs {
+		for _, line := range object.LogLines(r.report.moreLines()) {
 			fmt.Fprintf(r.output, "  %s\n", line)
 		}
 	}

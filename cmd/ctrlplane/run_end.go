@@ -126,7 +126,7 @@ func (r *runCommand) endAtOnce(sig os.Signal, why string) {
 func (r *runCommand) finish(code int, err error) (int, error) {
 	r.finishOnce.Do(func() { close(r.finishing) })
 	code = exitCode(&exitError{err, code}) // 2 for bad usage that only a component recognizes
-	code, err = r.report.write(code, err)
+	code, err = r.report.write(code, addHints(r.command, r.up.target, err))
 	if r.needsState() || !r.assertions.rules.Empty() {
 		r.report.printEnd(r.output, code, err, r.settle)
 	}

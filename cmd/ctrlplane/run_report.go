@@ -173,15 +173,21 @@ func (r *runReport) setDeleted(d report.Deleted) {
 	r.deleted = d
 }
 
+// moreLines says where lines of logs are that stderr leaves out.
+func (r *runReport) moreLines() string {
+	if r.report == nil {
+		return "--report keeps more"
+	}
+	return "see " + report.PageFile
+}
+
 // printDeleted prints what clients have deleted while it was not healthy. It may be why a run has failed.
 func (r *runReport) printDeleted(w io.Writer) {
 	all := "--report lists them"
 	if r.report != nil {
 		all = "see the report"
 	}
-	for _, line := range r.deleted.Lines(all) {
-		fmt.Fprintf(w, "ctrlplane: %s\n", line)
-	}
+	r.deleted.WriteLines(w, all, r.moreLines())
 }
 
 // healthAsserted reports whether there is an assertion about objects.

@@ -149,6 +149,21 @@ func (l *Log) Read(from int) (lines []LogLine, next int, changed <-chan struct{}
 	return lines, next, l.changed
 }
 
+// end returns the last lines that fit, and their size.
+func (l *Log) end(maxBytes int) (lines []LogLine, size int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	first := len(l.lines)
+	for ; first > 0; first-- {
+		n := len(l.lines[first-1].Text) + lineOverhead
+		if size+n > maxBytes {
+			break
+		}
+		size += n
+	}
+	return append(lines, l.lines[first:]...), size
+}
+
 // tail returns the end of the log.
 func (l *Log) tail(maxLines, maxBytes int) string {
 	lines, _, _ := l.Read(0)

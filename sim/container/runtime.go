@@ -206,6 +206,7 @@ type session struct {
 
 	mu   sync.Mutex
 	pods map[types.UID]*pod
+	kept keptLogs
 }
 
 func newSession(cfg Config, http *podhttp.Directory) *session {
@@ -351,6 +352,7 @@ func (s *session) remove(uid types.UID) {
 		return
 	}
 	s.kill(p)
+	s.keepLogs(p)
 	delete(s.pods, uid)
 	s.forget(p)
 	s.release(p.namespace)

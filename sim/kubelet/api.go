@@ -24,6 +24,7 @@ type kubeletAPI struct {
 func (a *kubeletAPI) routes() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /containerLogs/{namespace}/{pod}/{container}", handleErrors(a.serveLogs))
+	mux.HandleFunc("GET /logs/pods/{pod}/{container}/{file}", handleErrors(a.serveLogFile))
 	for verb, handler := range map[string]func(http.ResponseWriter, *http.Request) error{"exec": a.serveExec, "attach": a.serveAttach, "run": a.serveRun} {
 		mux.HandleFunc("/"+verb+"/{namespace}/{pod}/{container}", handleErrors(handler))
 		mux.HandleFunc("/"+verb+"/{namespace}/{pod}/{uid}/{container}", handleErrors(handler))

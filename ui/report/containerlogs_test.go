@@ -41,10 +41,10 @@ func TestLogRequests(t *testing.T) {
 	} {
 		s := &State{objects: parseObjects(t, crashedPod("p", state))}
 		var got string
-		s.readLogs(t.Context(), func(_ context.Context, r logRequest) (string, error) {
+		s.readLogs(t.Context(), func(_ context.Context, r logRequest) (string, int, error) {
 			got += fmt.Sprintf("%s/%s %s %v", r.namespace, r.pod, r.container, r.previous)
-			return "", nil
-		})
+			return "", 0, nil
+		}, maxLogs)
 		if got != want {
 			t.Errorf("%s: reads %q, want %q", state, got, want)
 		}
@@ -56,28 +56,30 @@ func TestLogRequests(t *testing.T) {
 func TestLogsOfUnhealthyObjects(t *testing.T) {
 	s := &State{objects: parseObjects(t, stuckDeployment, itsReplicaSet, crashedPod("web-1-a", crashLoop), settings)}
 	reasons := s.findUnhealthy(func(*unstructured.Unstructured) string { return "why" })
-	logs := s.readLogs(t.Context(), func(context.Context, logRequest) (string, error) {
-		return "left out\n" + strings.Repeat("more\n", maxLogLines-2) + "::error::cannot \x1b[31mreach db\n" + strings.Repeat("x", 2*maxLogLine) + "\n", nil
-	})
+	logs := s.readLogs(t.Context(), func(context.Context, logRequest) (string, int, error) {
+		return "left out\n" + strings.Repeat("more\n", maxShortLines-2) + "::error::cannot \x1b[31mreach db\n" + strings.Repeat("x", 2*maxShortLine) + "\n", 5, nil
+	}, maxLogs)
 	s.cases, _ = objectCases(s.objects, []manifests.Object{}, nil, reasons, logs, ownDoubt)
 	bad, of := s.NotHealthy()
 	if len(bad) != 1 || of != 2 {
 		t.Fatalf("%v of %d", bad, of)
 	}
-	want := []string{"log of Pod shop/web-1-a, container c, before its restart"}
-	for range maxLogLines - 2 {
+	want := []string{"log of Pod shop/web-1-a, container c, before its restart", "  | … 6 lines left out: see there"}
+	for range maxShortLines - 2 {
 		want = append(want, "  | more")
 	}
-	want = append(want, "  | : :error::cannot [31mreach db", "  | "+strings.Repeat("x", maxLogLine-1)+"…")
-	if diff := cmp.Diff(want, bad[0].Logs); diff != "" {
+	want = append(want, "  | : :error::cannot [31mreach db", "  | "+strings.Repeat("x", maxShortLine-1)+"…")
+	if diff := cmp.Diff(want, bad[0].LogLines("see there")); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	var junit bytes.Buffer
-	if err := writeJUnit(&junit, &Outcome{Command: []string{"true"}, Began: runStart}, s.cases); err != nil {
+	if err := writeJUnit(&junit, &Outcome{Command: []string{"true"}, Began: runStart}, nil, s.cases); err != nil {
 		t.Fatal(err)
 	}
-	if !strings.Contains(junit.String(), "cannot [31mreach db") {
-		t.Errorf("junit.xml lacks the log:\n%s", &junit)
+	for _, part := range []string{"  | … 6 lines left out: see report.html", "cannot [31mreach db"} {
+		if !strings.Contains(junit.String(), part) {
+			t.Errorf("junit.xml lacks %q of the log:\n%s", part, &junit)
+		}
 	}
 }
 
@@ -91,36 +93,86 @@ func TestLogsAreBounded(t *testing.T) {
 		s.objects = append(s.objects, alone)
 	}
 	reads := 0
-	logs := s.readLogs(t.Context(), func(context.Context, logRequest) (string, error) {
+	logs := s.readLogs(t.Context(), func(context.Context, logRequest) (string, int, error) {
 		reads++
-		return "", errors.New("gone\nand\x07 lost")
-	})
+		return "", 0, errors.New("gone\nand\x07 lost")
+	}, maxLogs)
 	if reads != maxLogs || len(logs["uid-of-web"]) != maxObjectLogs {
 		t.Errorf("%d logs, %d of one object", reads, len(logs["uid-of-web"]))
 	}
 	want := []string{"log of Pod shop/alone-0, container c: cannot be read: gone and lost"}
-	if diff := cmp.Diff(want, logText(logs["uid-of-alone-0"])); diff != "" {
+	if diff := cmp.Diff(want, logText(logs["uid-of-alone-0"], "")); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
 
-// TestLogReader reads as kubectl does, and no more than a log's end.
+// TestLogReader reads as kubectl does, and keeps the end of a log that is too long, from the beginning of a line.
 func TestLogReader(t *testing.T) {
 	var asked string
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		asked = r.URL.String()
-		fmt.Fprint(w, strings.Repeat("x", 2*maxLogBytes))
+		for range 3 * maxLogRead / 1000 {
+			fmt.Fprintln(w, strings.Repeat("x", 999))
+		}
+		fmt.Fprintln(w, "the reason")
 	}))
 	defer server.Close()
 	read, err := newLogReader(&rest.Config{Host: server.URL})
 	if err != nil {
 		t.Fatal(err)
 	}
-	text, err := read(t.Context(), logRequest{"shop", "web", "c", true})
-	if err != nil || len(text) != maxLogBytes {
-		t.Errorf("%d bytes, %v", len(text), err)
+	text, earlier, err := read(t.Context(), logRequest{namespace: "shop", pod: "web", container: "c", previous: true})
+	if err != nil || len(text) > maxLogRead || len(text) < maxLogRead-1000 || !strings.HasSuffix(text, "x\nthe reason\n") || len(text)%1000 != len("the reason\n") {
+		t.Errorf("%d bytes, %v, end %q", len(text), err, text[max(len(text)-40, 0):])
 	}
-	if want := "/api/v1/namespaces/shop/pods/web/log?container=c&limitBytes=16384&previous=true&tailLines=10"; asked != want {
+	if all := earlier + strings.Count(text, "\n"); all != 3*maxLogRead/1000+1 {
+		t.Errorf("%d lines before the end, of %d", earlier, all)
+	}
+	if want := "/api/v1/namespaces/shop/pods/web/log?container=c&previous=true"; asked != want {
 		t.Errorf("asked for %s, want %s", asked, want)
+	}
+}
+
+// TestEndOfALogWithLongLines has the last line, which says why, both in short and on the page.
+func TestEndOfALogWithLongLines(t *testing.T) {
+	text := strings.Repeat(strings.Repeat("j", 3000)+"\n", 300) + "FATAL: the real reason\n"
+	log, _ := readLog(t.Context(), func(context.Context, logRequest) (string, int, error) { return text, 7, nil }, logRequest{})
+	for _, e := range []excerpt{log.Short, log.Kept} {
+		if lines := e.last(1); lines[0] != "FATAL: the real reason" {
+			t.Errorf("the last line is %q", lines)
+		}
+		if all := e[0].Omitted + len(e[0].Lines); all != 7+301 {
+			t.Errorf("%d lines left out of %d", e[0].Omitted, all)
+		}
+	}
+	if size := len(strings.Join(log.Kept[0].Lines, "\n")); size > maxLogBytes || size < maxLogBytes-3001 {
+		t.Errorf("the page has %d bytes", size)
+	}
+}
+
+// TestLogOfACrash: runtimes say the reason first, and then print a trace.
+func TestLogOfACrash(t *testing.T) {
+	for _, first := range []string{
+		`panic: config: missing required key "database.url"`, "fatal error: all goroutines are asleep - deadlock!", `Exception in thread "main" java.lang.IllegalStateException: no db`,
+		"Traceback (most recent call last):", "thread 'main' panicked at src/main.rs:2:5:",
+	} {
+		text := "starting\npanic: handled\nok\n" + first + "\n" + strings.Repeat("  at f\n", 2*maxLogLines) + "the end\n"
+		log, _ := readLog(t.Context(), func(context.Context, logRequest) (string, int, error) { return text, 0, nil }, logRequest{})
+		for _, tc := range []struct {
+			of         excerpt
+			head, tail int
+		}{{log.Short, maxShortCrash, maxShortLines}, {log.Kept, maxCrash, maxLogLines}} {
+			if len(tc.of) != 2 || tc.of[0].Omitted != 3 || tc.of[0].Lines[0] != first || len(tc.of[0].Lines) != tc.head || len(tc.of[1].Lines) != tc.tail {
+				t.Errorf("%s: %.300v", first, tc.of)
+			} else if got := tc.of[1].Omitted; got != 2+2*maxLogLines-tc.head-tc.tail {
+				t.Errorf("%s: %d lines left out within", first, got)
+			}
+		}
+	}
+	log, _ := readLog(t.Context(), func(context.Context, logRequest) (string, int, error) {
+		return "starting\npanic: x\n" + strings.Repeat("f\n", maxShortLines+1), 0, nil
+	}, logRequest{})
+	if short := log.Short; len(short) != 1 || short[0].Omitted != 1 || short[0].Lines[0] != "panic: x" {
+		t.Errorf("a crash right before the end: %v", log.Short)
 	}
 }

@@ -3,7 +3,9 @@ package report
 import (
 	"cmp"
 	"fmt"
+	"io"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/ctrlplane/ctrlplane/internal/words"
@@ -71,7 +73,7 @@ func (d *Deleted) Count() int { return len(d.objects) + d.more }
 // named returns the first objects, for a summary.
 func (d *Deleted) named() (list []NotHealthy) {
 	for _, o := range d.objects[:min(len(d.objects), maxDeletedNamed)] {
-		list = append(list, NotHealthy{Object: o.Ref.String(), Reason: string(o.Status) + ": " + o.Reason})
+		list = append(list, NotHealthy{Object: o.Ref.String(), Reason: string(o.Status) + ": " + o.Reason, logs: o.Logs})
 	}
 	return list
 }
@@ -87,18 +89,34 @@ func (d *Deleted) Notes() (lines []string) {
 	return lines
 }
 
+const logIndent = "  "
+
+// WriteLines writes the lines as those of ctrlplane, whose logs follow without its name.
+func (d *Deleted) WriteLines(w io.Writer, all, more string) {
+	for _, line := range d.Lines(all, more) {
+		if !strings.HasPrefix(line, logIndent) {
+			line = "ctrlplane: " + line
+		}
+		fmt.Fprintln(w, line)
+	}
+}
+
 func (d *Deleted) unexaminedNote() string {
 	return fmt.Sprintf("what clients deleted may not have been healthy: %s not examined, or not completely: %s", words.Count(d.unexamined, "deletion"), d.why)
 }
 
-// Lines are a short list for a terminal. all says where the whole list is.
-func (d *Deleted) Lines(all string) (lines []string) {
+// Lines are a short list for a terminal, with indented lines of logs. all says where the whole list is, and more where lines
+// are that are left out.
+func (d *Deleted) Lines(all, more string) (lines []string) {
 	named := d.named()
 	for _, n := range named {
 		lines = append(lines, "deleted while not healthy: "+n.Line())
+		for _, line := range n.LogLines(more) {
+			lines = append(lines, logIndent+line)
+		}
 	}
-	if more := d.Count() - len(named); more > 0 {
-		lines = append(lines, fmt.Sprintf("and %d more: %s", more, all))
+	if n := d.Count() - len(named); n > 0 {
+		lines = append(lines, fmt.Sprintf("and %d more: %s", n, all))
 	}
 	if d.unexamined > 0 {
 		lines = append(lines, d.unexaminedNote())

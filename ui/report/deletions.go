@@ -47,6 +47,8 @@ type Deletions struct {
 	after      uint64             // Seq of the last record
 	known      map[types.UID]bool // the objects that were found
 	found      Deleted
+	readLog    logReader
+	logs       int // that were read
 
 	stop  context.CancelFunc
 	ended chan struct{}
@@ -62,6 +64,9 @@ func FollowDeletions(ctx context.Context, cfg *rest.Config, src replay.Source, o
 	}
 	if err == nil {
 		d.waiter, err = health.New(cfg)
+	}
+	if err == nil {
+		d.readLog, err = newDeletedLogReader(cfg)
 	}
 	if err != nil {
 		return nil, err
@@ -200,6 +205,7 @@ func (d *Deletions) examine(ctx context.Context, of *deletion) {
 		})
 	}
 	s.findUnhealthy(d.waiter.At(of.version).WhyOf(ctx))
+	err = errors.Join(err, d.readLogs(ctx, of, &s))
 	if ctx.Err() != nil {
 		err = context.Cause(ctx)
 	}

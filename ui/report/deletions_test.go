@@ -83,6 +83,8 @@ type pastAPI struct {
 	foos    bool // serves foos.x.io
 
 	onlyCustom bool // is what is examined
+
+	logs map[string]string // files of kubelets, by path
 }
 
 func (a *pastAPI) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -121,6 +123,8 @@ func (a *pastAPI) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	list := resources[dir]
 	i := slices.IndexFunc(list, func(r metav1.APIResource) bool { return r.Name == name })
 	switch {
+	case a.logs[path] != "":
+		fmt.Fprint(w, a.logs[path])
 	case path == "/api":
 		answer(metav1.APIVersions{TypeMeta: metav1.TypeMeta{Kind: "APIVersions"}, Versions: []string{"v1"}})
 	case path == "/apis":
@@ -209,7 +213,7 @@ func TestDeletionsInATerminatingNamespace(t *testing.T) {
 	api := &pastAPI{objects: parseObjects(t, strings.Replace(namespace, "{name: shop", `{deletionTimestamp: "2026-07-01T12:00:30Z", name: shop`, 1), stuckDeployment)}
 	found := followCalls(t, api, t.Context(), deleteCall("deployments.apps", 8, "shop/web"))
 	if found.Count() != 0 || found.unexamined > 0 {
-		t.Errorf("found %v", found.Lines(""))
+		t.Errorf("found %v", found.Lines("", ""))
 	}
 }
 
@@ -244,7 +248,7 @@ func TestDeletionsOfCustomResources(t *testing.T) {
 	} {
 		api := &pastAPI{foos: tc.served, objects: parseObjects(t, namespace, fooDefinition, barDefinition, brokenFoo)}
 		found := followCalls(t, api, t.Context(), tc.calls...)
-		if got := strings.Join(found.Lines(""), "; "); got != tc.want {
+		if got := strings.Join(found.Lines("", ""), "; "); got != tc.want {
 			t.Errorf("%s: got %q, want %q", name, got, tc.want)
 		}
 		if len(tc.calls) == 1 && tc.calls[0].Client.Impersonates != "" && tc.served && found.objects[0].By != "test (admin) as jane" {
@@ -262,8 +266,28 @@ func TestDeletionsOfCustomResourcesOnly(t *testing.T) {
 		if call.Object.Resource == "pods" {
 			want = nil
 		}
-		if diff := cmp.Diff(want, found.Lines("")); diff != "" {
+		if diff := cmp.Diff(want, found.Lines("", "")); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", call.Object.Resource, diff)
+		}
+	}
+}
+
+// What was deleted while it was not healthy has the logs that kubelets keep, also if only what controls the Pod was deleted.
+func TestLogsOfWhatWasDeleted(t *testing.T) {
+	const status = `
+spec: {nodeName: node-0}
+status: {phase: Running, containerStatuses: [{name: c, ready: false, state: {waiting: {reason: CrashLoopBackOff}}, lastState: {terminated: {exitCode: 3, containerID: "sim://web-1-a/c/2"}}}]}`
+	crashed := strings.Replace(crashedPod("web-1-a", ""), "\nstatus: {phase: Running, containerStatuses: [{name: c, }]}", status, 1)
+	other := strings.ReplaceAll(crashed, "web-1-a", "web-1-b") // without a log
+	const path = "/api/v1/nodes/node-0/proxy/logs/pods/shop_web-1-a_uid-of-web-1-a/c/2.log"
+	for resource, name := range map[string]string{"deployments.apps": "shop/web", "namespaces": "/shop", "pods": "shop/web-1-a"} {
+		api := &pastAPI{objects: parseObjects(t, namespace, stuckDeployment, itsReplicaSet, crashed, other), logs: map[string]string{
+			path: "2026-07-01T12:00:00Z stdout F \n2026-07-01T12:00:00Z stderr P FATAL\n2026-07-01T12:00:00Z stderr F  no  db\n",
+		}}
+		found := followCalls(t, api, t.Context(), deleteCall(resource, 8, name))
+		lines := strings.Join(found.Lines("", ""), "\n")
+		if want := "\n  log of Pod shop/web-1-a, container c, before its restart\n    | \n    | FATAL no  db"; found.unexamined > 0 || !strings.HasSuffix(lines, want) {
+			t.Errorf("%s: %s%s", resource, found.why, lines)
 		}
 	}
 }
@@ -275,7 +299,7 @@ func TestDeletionsThatAreNotExamined(t *testing.T) {
 	defer end()
 	found := followCalls(t, api, ended, deleteCall("pods", 8, "shop/a"), deleteCall("pods", 9, "shop/b"))
 	want := []string{"what clients deleted may not have been healthy: 2 deletions not examined, or not completely: pods a: the run ended"}
-	if diff := cmp.Diff(want, found.Lines("")); diff != "" || found.Count() != 0 {
+	if diff := cmp.Diff(want, found.Lines("", "")); diff != "" || found.Count() != 0 {
 		t.Errorf("%d found (-want +got):\n%s", found.Count(), diff)
 	}
 	j := rolloutJournal(100)
@@ -295,7 +319,7 @@ func TestDeletedIsBounded(t *testing.T) {
 	d := &Deletions{}
 	d.found.add(&deletion{}, &s)
 	d.examine(t.Context(), &deletion{}) // without a client it would panic
-	lines := d.found.Lines("see the report")
+	lines := d.found.Lines("see the report", "")
 	if len(d.found.objects) != maxDeleted || d.found.Count() != maxDeleted+3 || len(lines) != maxDeletedNamed+2 || len(d.found.Notes()) != 2 {
 		t.Errorf("%d kept, %d found, lines:\n%s", len(d.found.objects), d.found.Count(), strings.Join(lines, "\n"))
 	}

@@ -32,6 +32,7 @@ type (
 		Time      string    `xml:"time,attr"`
 		Timestamp string    `xml:"timestamp,attr"`
 		Cases     []xmlCase `xml:"testcase"`
+		seconds   float64
 	}
 	xmlCase struct {
 		Name    string      `xml:"name,attr"`
@@ -49,16 +50,18 @@ type (
 )
 
 // writeJUnit writes one test suite for the command, one for the assertions, one for the
-// manifests, one for other cluster-scoped objects, and one per namespace.
-func writeJUnit(w io.Writer, o *Outcome, objects []testCase) error {
-	command := testCase{suite: commandSuite, name: o.commandLine(), seconds: o.Took.Seconds()}
+// manifests, one for other cluster-scoped objects, and one per namespace. output is the end of
+// what the command printed.
+func writeJUnit(w io.Writer, o *Outcome, output excerpt, objects []testCase) error {
+	command := testCase{suite: commandSuite, name: o.commandLine(), seconds: o.secondsOf(StageCommand)}
 	if o.commandFailed() { // assertions have test cases of their own
 		command.failure = o.resultWithReason()
+		command.details = strings.Join(output.text(seeOutput), "\n")
 	}
 	all := xmlSuites{Name: "ctrlplane run", Time: formatSeconds(o.Took.Seconds())}
-	for _, c := range slices.Concat([]testCase{command}, assertionCases(o.Assertions), objects) {
+	for _, c := range slices.Concat([]testCase{command}, o.assertionCases(), objects) {
 		if n := len(all.Suites); n == 0 || all.Suites[n-1].Name != c.suite {
-			all.Suites = append(all.Suites, xmlSuite{Name: c.suite, Time: "0.000", Timestamp: o.Began.UTC().Format(time.RFC3339)})
+			all.Suites = append(all.Suites, xmlSuite{Name: c.suite, Timestamp: o.Began.UTC().Format(time.RFC3339)})
 		}
 		suite := &all.Suites[len(all.Suites)-1]
 		suite.addCase(c)
@@ -67,7 +70,6 @@ func writeJUnit(w io.Writer, o *Outcome, objects []testCase) error {
 			all.Failures++
 		}
 	}
-	all.Suites[0].Time = all.Time
 	if _, err := io.WriteString(w, xml.Header); err != nil {
 		return err
 	}
@@ -83,6 +85,8 @@ func writeJUnit(w io.Writer, o *Outcome, objects []testCase) error {
 func (s *xmlSuite) addCase(c testCase) {
 	one := xmlCase{Name: c.name, Class: "ctrlplane." + c.suite, Time: formatSeconds(c.seconds), Stderr: strings.Join(c.warnings, "\n")}
 	s.Tests++
+	s.seconds += c.seconds
+	s.Time = formatSeconds(s.seconds)
 	switch {
 	case c.failure != "":
 		s.Failures++
@@ -96,7 +100,7 @@ func (s *xmlSuite) addCase(c testCase) {
 		if c.details != "" {
 			one.Failure.Text += "\n" + c.details
 		}
-		for _, line := range logText(c.logs) {
+		for _, line := range logText(c.logs, seePage) {
 			one.Failure.Text += "\n" + line
 		}
 	case c.skipped != "":
@@ -115,10 +119,14 @@ const (
 )
 
 // assertionCases returns a test case for each assertion.
-func assertionCases(results []assert.Result) []testCase {
+func (o *Outcome) assertionCases() []testCase {
 	var cases []testCase
-	for _, r := range results {
-		cases = append(cases, testCase{suite: assertionSuite, name: r.Rule, failure: r.Failure, details: strings.Join(r.Evidence, "\n"), warnings: r.Warnings})
+	for _, r := range o.Assertions {
+		c := testCase{suite: assertionSuite, name: r.Rule, failure: r.Failure, details: strings.Join(r.Evidence, "\n"), warnings: r.Warnings}
+		if r.Rule == assert.Settle {
+			c.seconds = o.secondsOf(StageSettling)
+		}
+		cases = append(cases, c)
 	}
 	return cases
 }

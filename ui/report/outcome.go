@@ -15,6 +15,12 @@ import (
 // assertion does not hold.
 const AssertionCode = 123
 
+// The stages that the test cases in junit.xml have the time of.
+const (
+	StageCommand  = "command"
+	StageSettling = "settling"
+)
+
 // Outcome is the result of a run.
 type Outcome struct {
 	Command []string
@@ -22,7 +28,7 @@ type Outcome struct {
 	Err     error // reported by ctrlplane, such as a timeout; nil if only the command failed
 	Began   time.Time
 	Took    time.Duration
-	Stages  []Stage // stages after the start: the command, the end
+	Stages  []Stage // stages after the start, such as StageCommand
 	// Assertions are the results of what was asserted about the objects and the controllers.
 	Assertions []assert.Result
 	// Kubernetes is the version if the run is one of several with different ones, otherwise empty.
@@ -44,6 +50,16 @@ func (o *Outcome) hasFailed() bool { return o.Code != 0 || o.Err != nil }
 func (o *Outcome) commandFailed() bool {
 	unsettled := func(r assert.Result) bool { return r.Rule == assert.Settle && r.Failure != "" }
 	return o.hasFailed() && !(o.Code == AssertionCode && o.Err != nil) && !slices.ContainsFunc(o.Assertions, unsettled)
+}
+
+// secondsOf returns how long a stage took; 0 if the run did not reach it.
+func (o *Outcome) secondsOf(stage string) (seconds float64) {
+	for _, s := range o.Stages {
+		if s.Name == stage {
+			seconds += s.Took.Seconds()
+		}
+	}
+	return seconds
 }
 
 // warnings says what does not work, one line each, though all assertions may hold.

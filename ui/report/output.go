@@ -20,6 +20,7 @@ const (
 	maxOutputTail  = 4000 // last lines on the page
 	maxOutputRunes = 2000 // of a line on the page
 	maxOutputLine  = 64 << 10
+	maxEnding      = 20 // last lines that say why a command failed
 )
 
 // outputLine is a line that the command printed.
@@ -157,6 +158,27 @@ func (l *outputLog) outputLines() (lines []outputLine, head, dropped int) {
 		tail, dropped = tail[over:], dropped+over
 	}
 	return slices.Concat(l.head, tail), len(l.head), dropped
+}
+
+// ending returns the last lines, as stderr has them of a container.
+func (l *outputLog) ending() excerpt {
+	lines, earlier, dropped := l.outputLines()
+	if dropped > 0 {
+		lines, earlier = lines[earlier:], earlier+dropped
+	} else {
+		earlier = 0
+	}
+	var texts []string
+	for _, line := range lines {
+		texts = append(texts, line.Text)
+	}
+	for len(texts) > 0 && strings.TrimSpace(texts[len(texts)-1]) == "" {
+		texts = texts[:len(texts)-1]
+	}
+	if len(texts) == 0 {
+		return nil
+	}
+	return newExcerpt(texts, earlier, maxEnding, maxShortCrash).truncated(maxShortLine)
 }
 
 // outputLane is the name of the command's lane on the timeline.

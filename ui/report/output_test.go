@@ -88,6 +88,62 @@ func TestOutputIsBounded(t *testing.T) {
 	}
 }
 
+// TestFailedCommandSaysWhy: junit.xml, the page, the job summary and the annotation have the end of what it printed.
+func TestFailedCommandSaysWhy(t *testing.T) {
+	dir, summary := t.TempDir(), filepath.Join(t.TempDir(), "summary.md")
+	r, err := Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	stdout := r.RecordOutput(io.Discard, false)
+	for i := range 2 * maxEnding {
+		fmt.Fprintf(stdout, "ok %d\n", i)
+	}
+	if _, err := io.WriteString(stdout, "--- FAIL: TestX\n    x_test.go:7: got <1>, want 2\n\n"); err != nil {
+		t.Fatal(err)
+	}
+	var log bytes.Buffer
+	env := map[string]string{"GITHUB_ACTIONS": "true", "GITHUB_STEP_SUMMARY": summary}
+	if _, err := r.Write(Outcome{Command: []string{"go", "test"}, Code: 1, Began: runStart}, &log, func(name string) string { return env[name] }); err != nil {
+		t.Fatal(err)
+	}
+	for path, wants := range map[string][]string{
+		filepath.Join(dir, JUnitFile): {`<failure type="Command" message="failed with exit code 1">failed with exit code 1&#xA;… 22 lines left out: see output.log&#xA;ok 22&#xA;`, `x_test.go:7: got &lt;1&gt;, want 2</failure>`},
+		filepath.Join(dir, PageFile):  {`<section id="ending"`, "… 22 lines left out</span>\n<bdi>ok 22</bdi>\n", "<bdi>    x_test.go:7: got &lt;1&gt;, want 2</bdi>\n</pre>", " data-from-end"},
+		summary:                       {"<pre>\n… 22 lines left out&#58; see output&#46;log\nok 22\n", "    x&#95;test&#46;go&#58;7&#58; got &#60;1&#62;, want 2\n</pre>\n"},
+	} {
+		text := testutil.ReadFile(t, path)
+		for _, want := range wants {
+			if !strings.Contains(text, want) {
+				t.Errorf("%s does not contain %q:\n%.3000s", path, want, text)
+			}
+		}
+	}
+	if want := "::go test%0Aok 37%0Aok 38%0Aok 39%0A--- FAIL: TestX%0Ax_test.go:7: got <1>, want 2\n"; !strings.HasSuffix(log.String(), want) {
+		t.Errorf("annotation %q", &log)
+	}
+	page := testutil.ReadFile(t, filepath.Join(writePassedReport(t), PageFile))
+	if strings.Contains(page, `id="ending"`) || strings.Contains(page, " data-from-end>") {
+		t.Error("the page of a run that passed has the end of the output twice")
+	}
+}
+
+// TestEndOfALongOutput counts the lines that the page does not have.
+func TestEndOfALongOutput(t *testing.T) {
+	l := &outputLog{}
+	if e := l.ending(); e != nil {
+		t.Errorf("without output: %v", e)
+	}
+	s := &outputStream{log: l, to: io.Discard}
+	const n = maxOutputHead + 3*maxOutputTail
+	for i := range n {
+		s.addText(fmt.Appendf(nil, "%d\n", i), runStart)
+	}
+	if e := l.ending(); len(e) != 1 || e[0].Omitted != n-maxEnding || e[0].Lines[0] != fmt.Sprint(n-maxEnding) {
+		t.Errorf("%v", e)
+	}
+}
+
 func TestAssertionsAreReported(t *testing.T) {
 	o := Outcome{
 		Command: []string{"true"}, Code: AssertionCode, Err: errors.New("--max-conflicts 0 does not hold"), Began: runStart, Took: time.Second,

@@ -48,6 +48,7 @@ type page struct {
 	Timeline                                          timeline
 	Output, OutputRest                                []outputLine // the rest follows what is left out
 	OutputDropped                                     int
+	Ending                                            excerpt // of the output, if the command has failed
 	Files                                             []string
 }
 
@@ -69,6 +70,9 @@ func newPage(o *Outcome, r *Report) *page {
 		Timeline: newTimeline(d, o, outputMarks(lines)),
 		Files:    []string{OutputFile, EventsFile, ObjectsFile, JUnitFile, LogFile},
 		Output:   lines[:head], OutputRest: lines[head:], OutputDropped: dropped,
+	}
+	if o.commandFailed() {
+		p.Ending = r.output.ending()
 	}
 	p.Policy = webpage.ContentPolicy(string(p.Style), string(p.Script))
 	p.Warnings = append(o.warnings(), reportWarnings(r)...)
@@ -175,6 +179,9 @@ func (r *Report) summarizeRun(o *Outcome) *runSummary {
 	s.unhealthy, _ = r.final.NotHealthy()
 	if o.hasFailed() { // a test that passes may have made unhealthy objects on purpose
 		s.deleted = r.final.deleted
+	}
+	if o.commandFailed() {
+		s.output = r.output.ending()
 	}
 	s.numbers = append(s.numbers, words.Duration(o.Took))
 	for _, f := range runFacts(r.digest, r.final) {

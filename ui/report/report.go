@@ -135,7 +135,7 @@ func (r *Report) writeFiles(o *Outcome) error {
 	}{
 		{LogFile, r.logStart.copySince},
 		{ObjectsFile, func(w io.Writer) error { return writeObjects(w, r.final.objects, r.final.incomplete) }},
-		{JUnitFile, func(w io.Writer) error { return writeJUnit(w, o, r.final.cases) }},
+		{JUnitFile, func(w io.Writer) error { return writeJUnit(w, o, r.output.ending(), r.final.cases) }},
 		{PageFile, func(w io.Writer) error { return writePage(w, newPage(o, r)) }},
 	} {
 		if writeErr := r.folder.writeFile(f.name, f.content); err == nil {

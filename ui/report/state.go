@@ -98,7 +98,7 @@ func (s *State) read(ctx context.Context, cfg *rest.Config, applied []manifests.
 	}
 	s.collectEvents()
 	reasons := s.findUnhealthy(waiter.WhyOf(ctx))
-	logs := s.readLogs(ctx, readLog)
+	logs := s.readLogs(ctx, readLog, maxLogs)
 	for i := range s.unhealthy {
 		s.unhealthy[i].Logs = logs[s.unhealthy[i].uid]
 	}
@@ -176,15 +176,17 @@ func statuslessLines(now observe.Snapshot, names map[string][]string, has, have 
 // Incomplete says what could not be read; nil if everything was.
 func (s *State) Incomplete() error { return s.incomplete }
 
-// NotHealthy is an object whose test case in junit.xml fails, with the reason, and the ends of
-// its containers' logs.
+// NotHealthy is an object whose test case in junit.xml fails, with the reason.
 type NotHealthy struct {
 	Object, Reason string
-	Logs           []string
+	logs           []containerLog
 }
 
 // Line returns one line with the reason.
 func (n *NotHealthy) Line() string { return words.OneLine(n.Object + ": " + n.Reason) }
+
+// LogLines returns the ends of its containers' logs. where says where lines are that are left out.
+func (n *NotHealthy) LogLines(where string) []string { return logText(n.logs, where) }
 
 // NotHealthy returns the objects that are not healthy, and how many objects are judged.
 func (s *State) NotHealthy() (bad []NotHealthy, of int) {
@@ -194,7 +196,7 @@ func (s *State) NotHealthy() (bad []NotHealthy, of int) {
 		}
 		of++
 		if c.failure != "" {
-			bad = append(bad, NotHealthy{c.name, c.failure, logText(c.logs)})
+			bad = append(bad, NotHealthy{c.name, c.failure, c.logs})
 		}
 	}
 	return bad, of

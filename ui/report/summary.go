@@ -10,8 +10,14 @@ import (
 	"github.com/ctrlplane/ctrlplane/internal/words"
 )
 
-// maxNamed is how many unhealthy objects a summary names, and how many warnings.
-const maxNamed = 10
+const (
+	maxNamed       = 10       // unhealthy objects, and warnings, that a summary names
+	maxCell        = 4000     // runes of a text in a job summary; a refusal by PodSecurity has 540
+	maxSummaryLogs = 64 << 10 // bytes of logs in a job summary; GitHub refuses one of more than 1 MiB
+
+	seePage   = "see " + PageFile
+	seeOutput = "see " + OutputFile
+)
 
 // runSummary is the summary of a run for CI services.
 type runSummary struct {
@@ -19,6 +25,7 @@ type runSummary struct {
 	numbers   []string
 	unhealthy []NotHealthy
 	deleted   Deleted // while not healthy, if the run has failed
+	output    excerpt // of what the command printed, if it has failed
 	folder    string
 }
 
@@ -55,7 +62,7 @@ func (s *runSummary) failedAssertions() []assert.Result {
 func (s *runSummary) namedWarnings() []string {
 	lines := s.warnings()
 	if more := len(lines) - maxNamed; more > 0 {
-		lines = append(lines[:maxNamed], fmt.Sprintf("%s: see %s", words.Count(more, "more warning"), PageFile))
+		lines = append(lines[:maxNamed], words.Count(more, "more warning")+": "+seePage)
 	}
 	return lines
 }
@@ -67,6 +74,10 @@ func (s *runSummary) writeMarkdown(w io.Writer) error {
 	fmt.Fprintf(&b, "<code>%s</code>\n\n", escapeMarkdown(s.commandLine()))
 	if reason := s.reasonLine(); reason != "" {
 		fmt.Fprintf(&b, "%s\n\n", escapeMarkdown(reason))
+	}
+	if lines := s.output.text(seeOutput); len(lines) > 0 {
+		writePreformatted(&b, lines)
+		b.WriteString("\n")
 	}
 	fmt.Fprintf(&b, "%s\n", strings.Join(s.numbers, " · "))
 	if warnings := s.namedWarnings(); len(warnings) > 0 {
@@ -84,6 +95,7 @@ func (s *runSummary) writeMarkdown(w io.Writer) error {
 	for _, l := range s.objectLists() {
 		l.writeTable(&b)
 	}
+	s.writeLogs(&b)
 	fmt.Fprintf(&b, "\nThe report is in <code>%s</code>.\n\n", escapeMarkdown(s.folder))
 	_, err := io.WriteString(w, b.String())
 	return err
@@ -102,50 +114,52 @@ func (l *objectList) writeTable(b *strings.Builder) {
 	}
 }
 
+// writeLogs writes the ends of the logs of the objects that are named.
+func (s *runSummary) writeLogs(b *strings.Builder) {
+	began := b.Len()
+	for _, u := range slices.Concat(s.unhealthy[:min(len(s.unhealthy), maxNamed)], s.deleted.named()) {
+		for _, log := range u.logs {
+			if b.Len()-began > maxSummaryLogs {
+				fmt.Fprintf(b, "\nMore logs: %s\n", seePage)
+				return
+			}
+			lines := log.Short.text(seePage)
+			if len(lines) == 0 { // it has none, or cannot be read, which the title says
+				fmt.Fprintf(b, "\n%s\n", escapeMarkdown(log.Title))
+				continue
+			}
+			fmt.Fprintf(b, "\n<details><summary>%s</summary>\n\n", escapeMarkdown(log.Title))
+			writePreformatted(b, lines)
+			b.WriteString("\n</details>\n")
+		}
+	}
+}
+
+// writePreformatted writes lines as they are. Markdown ends such a block of HTML only at its end tag, not at an empty line.
+func writePreformatted(b *strings.Builder, lines []string) {
+	b.WriteString("<pre>\n")
+	for _, line := range lines {
+		escapeRunes(b, words.StripControls(line))
+		b.WriteString("\n")
+	}
+	b.WriteString("</pre>\n")
+}
+
 // escapeMarkdown escapes text for Markdown.
 func escapeMarkdown(text string) string {
 	var b strings.Builder
-	for _, r := range truncateText(words.OneLine(text), 500) {
+	escapeRunes(&b, truncateText(words.OneLine(text), maxCell))
+	return b.String()
+}
+
+func escapeRunes(b *strings.Builder, text string) {
+	for _, r := range text {
 		if r < 128 && strings.ContainsRune("\\`*_{}[]()<>#+-.!|~&@:\"'$", r) {
-			fmt.Fprintf(&b, "&#%d;", r)
+			fmt.Fprintf(b, "&#%d;", r)
 			continue
 		}
 		b.WriteRune(r)
 	}
-	return b.String()
-}
-
-// writeAnnotations writes GitHub Actions commands that annotate the job.
-func (s *runSummary) writeAnnotations(w io.Writer) error {
-	var b strings.Builder
-	if s.hasFailed() {
-		fmt.Fprintf(&b, "::error title=%s::%s\n", escapeProperty("ctrlplane run "+s.resultText()+s.versionText()), escapeData(strings.TrimSuffix(s.commandLine()+": "+s.reasonLine(), ": ")))
-	}
-	for _, line := range s.namedWarnings() {
-		fmt.Fprintf(&b, "::warning title=%s::%s\n", escapeProperty("ctrlplane run"+s.versionText()), escapeData(line))
-	}
-	for _, a := range s.failedAssertions() {
-		fmt.Fprintf(&b, "::error title=%s::%s\n", escapeProperty("does not hold: "+a.Rule+s.versionText()), escapeData(a.Failure))
-	}
-	for _, l := range s.objectLists() {
-		for _, u := range l.objects {
-			fmt.Fprintf(&b, "::%s title=%s::%s\n", l.level, escapeProperty(l.title+": "+u.Object+s.versionText()), escapeData(u.Reason))
-		}
-	}
-	_, err := io.WriteString(w, b.String())
-	return err
-}
-
-var (
-	dataEscapes     = strings.NewReplacer("%", "%25")
-	propertyEscapes = strings.NewReplacer("%", "%25", ":", "%3A", ",", "%2C")
-)
-
-func escapeData(text string) string {
-	return dataEscapes.Replace(truncateText(words.OneLine(text), 1000))
-}
-func escapeProperty(text string) string {
-	return propertyEscapes.Replace(truncateText(words.OneLine(text), 200))
 }
 
 // writeSection writes the summary as a collapsible section of a GitLab job log.

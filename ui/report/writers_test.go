@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -25,7 +26,8 @@ import (
 func timedOutOutcome() *Outcome {
 	return &Outcome{
 		Command: []string{"go", "test", "-run", "A B", "./..."}, Code: 124, Began: runStart, Took: 12345 * time.Millisecond,
-		Err: errors.New("the command was ended, because it took longer than 10s"),
+		Err:    errors.New("the command was ended, because it took longer than 10s"),
+		Stages: []Stage{{Name: StageCommand, Took: 10 * time.Second}, {Name: "stop", Took: time.Second}},
 	}
 }
 
@@ -35,7 +37,7 @@ func deploymentRef(name string) health.Ref {
 
 func TestJUnit(t *testing.T) {
 	var b bytes.Buffer
-	err := writeJUnit(&b, timedOutOutcome(), []testCase{
+	err := writeJUnit(&b, timedOutOutcome(), nil, []testCase{
 		{suite: "manifests", name: "Deployment shop/web", failure: "InProgress: Pod shop/web-1 fits on no node: <2 & \"3\""},
 		{suite: "manifests", name: "Job gone", skipped: "the object no longer exists"},
 		{suite: "namespace shop", name: "ConfigMap shop/c"},
@@ -53,7 +55,7 @@ func TestJUnitOfAFailedAssertion(t *testing.T) {
 	for code, want := range map[int]int{AssertionCode: 1, 124: 2} {
 		o.Code = code
 		var b bytes.Buffer
-		if err := writeJUnit(&b, o, nil); err != nil {
+		if err := writeJUnit(&b, o, nil, nil); err != nil {
 			t.Fatal(err)
 		}
 		var read xmlSuites
@@ -66,11 +68,36 @@ func TestJUnitOfAFailedAssertion(t *testing.T) {
 	}
 }
 
+// TestJUnitTimes: the test cases have the times of the stages, and the whole file that of the run.
+func TestJUnitTimes(t *testing.T) {
+	o := &Outcome{Command: []string{"true"}, Began: runStart, Took: time.Minute, Assertions: []assert.Result{{Rule: assert.Settle}, {Rule: assert.Healthy}},
+		Stages: []Stage{{Name: StageCommand, Took: 2 * time.Second}, {Name: StageSettling, Took: 3 * time.Second}, {Name: "stop", Took: time.Second}}}
+	var b bytes.Buffer
+	if err := writeJUnit(&b, o, nil, nil); err != nil {
+		t.Fatal(err)
+	}
+	var read xmlSuites
+	if err := xml.Unmarshal(b.Bytes(), &read); err != nil {
+		t.Fatal(err)
+	}
+	got := []string{read.Time}
+	for _, s := range read.Suites {
+		got = append(got, s.Name, s.Time)
+		for _, c := range s.Cases {
+			got = append(got, c.Name, c.Time)
+		}
+	}
+	want := []string{"60.000", "command", "2.000", "true", "2.000", "assertions", "3.000", "--settle", "3.000", "--healthy", "0.000"}
+	if !slices.Equal(got, want) {
+		t.Errorf("times %v, want %v", got, want)
+	}
+}
+
 // TestJUnitOfAWarning: what an assertion warns of is in its test case, which passes.
 func TestJUnitOfAWarning(t *testing.T) {
 	o := &Outcome{Command: []string{"true"}, Began: runStart, Assertions: []assert.Result{{Rule: assert.Settle, Warnings: hostileTexts}}}
 	var b bytes.Buffer
-	if err := writeJUnit(&b, o, nil); err != nil {
+	if err := writeJUnit(&b, o, nil, nil); err != nil {
 		t.Fatal(err)
 	}
 	var read xmlSuites
@@ -89,7 +116,7 @@ func TestJUnitEscapesHostileText(t *testing.T) {
 		cases = append(cases, testCase{suite: "namespace " + text, name: text, failure: text})
 	}
 	var b bytes.Buffer
-	if err := writeJUnit(&b, &Outcome{Command: hostileTexts, Code: 1, Began: runStart}, cases); err != nil {
+	if err := writeJUnit(&b, &Outcome{Command: hostileTexts, Code: 1, Began: runStart}, excerpt{{1, hostileTexts}}, cases); err != nil {
 		t.Fatal(err)
 	}
 	var read xmlSuites
@@ -106,6 +133,8 @@ func TestSummary(t *testing.T) {
 		Outcome: timedOutOutcome(), folder: "/home/you/out", numbers: []string{"12.35 s", "1,234 syncs", "2 conflicts"},
 		unhealthy: []NotHealthy{{Object: deploymentRef("web").String(), Reason: "no node takes it | 2 * *bold* <b> `code`\nnext"}},
 	}
+	s.output = excerpt{{0, []string{"ok a"}}, {1200, []string{"    --- FAIL: x | *y* <b>", "", "```"}}}
+	s.unhealthy[0].logs = []containerLog{{Title: "log of Pod shop/web-1", Short: excerpt{{3, []string{"</pre></details>", "", "# no db"}}}}, {Title: "log of *Pod*: empty"}}
 	for i := range maxDeletedNamed + 1 {
 		s.deleted.objects = append(s.deleted.objects, deletedObject{unhealthyObject: unhealthyObject{
 			State: health.State{Ref: deploymentRef(fmt.Sprintf("test-%d", i)), Status: health.InProgress}, Reason: "no node takes it | 2 * *bold*, 100%",
@@ -144,7 +173,8 @@ func TestNamesAreNotCICommands(t *testing.T) {
 	for _, text := range append(hostileTexts, "x\n::error::y", "x\r\x1b[0Ksection_end:1:ctrlplane_run\r", "\u2066x") {
 		s := &runSummary{
 			Outcome: &Outcome{Command: []string{text}, Code: 125, Err: errors.New(text), Assertions: []assert.Result{{Rule: assert.Settle, Warnings: []string{text}}}}, folder: "/" + text,
-			unhealthy: []NotHealthy{{Object: deploymentRef(text).String(), Reason: text}},
+			unhealthy: []NotHealthy{{Object: deploymentRef(text).String(), Reason: text, logs: []containerLog{{Title: text, Short: excerpt{{1, []string{text}}}}}}},
+			output:    excerpt{{1, []string{text, text}}},
 			deleted:   Deleted{objects: []deletedObject{{unhealthyObject: unhealthyObject{State: health.State{Ref: deploymentRef(text)}, Reason: text}}}},
 		}
 		var actions, job, page bytes.Buffer

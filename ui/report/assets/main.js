@@ -149,6 +149,7 @@ useOverview();
 usePointer(byId("lanes"), () => lanes.view, describeMark, (x, y) => select(markAt(x, y)));
 usePointer(byId("depths"), () => depths.view, describeDepth, () => {});
 useTheme();
+for (const box of document.querySelectorAll("[data-from-end]")) box.scrollTop = box.scrollHeight;
 addEventListener("resize", layOut);
 setSpan(0, span.end);
 filterMarks();

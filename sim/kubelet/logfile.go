@@ -1,0 +1,52 @@
+package kubelet
+
+import (
+	"bytes"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// serveLogFile serves the log of a run as a kubelet serves its file in /var/log/pods, in the format of container runtimes. The
+// path has the UID of the Pod, so that the log of one that was deleted is found, too.
+func (a *kubeletAPI) serveLogFile(w http.ResponseWriter, r *http.Request) error {
+	if err := a.checkStandby(); err != nil {
+		return err
+	}
+	folder, file := r.PathValue("pod"), r.PathValue("file")
+	uid := types.UID(folder[strings.LastIndexByte(folder, '_')+1:])
+	notFound := statusError{http.StatusNotFound, fmt.Sprintf("no log %s/%s/%s", folder, r.PathValue("container"), file)}
+	number, err := strconv.ParseInt(strings.TrimSuffix(file, ".log"), 10, 32)
+	if err != nil {
+		return notFound
+	}
+	lines := logLines(a.commands.LogEnd(uid, r.PathValue("container"), int32(number)))
+	if len(lines) == 0 {
+		return notFound
+	}
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	if _, err := w.Write(encodeLogFile(lines)); err != nil {
+		return abortedError{err}
+	}
+	return nil
+}
+
+// encodeLogFile marks lines as container runtimes do: F is a full one, P a part.
+func encodeLogFile(lines []logLine) []byte {
+	var b bytes.Buffer
+	for _, l := range lines {
+		stream, part := "stdout", "F"
+		if l.stderr {
+			stream = "stderr"
+		}
+		text, full := strings.CutSuffix(l.text, "\n")
+		if !full {
+			part = "P"
+		}
+		fmt.Fprintf(&b, "%s %s %s %s\n", l.at.Format(logTimeFormat), stream, part, text)
+	}
+	return b.Bytes()
+}
