@@ -16,6 +16,7 @@ import (
 	"github.com/ctrlplane/ctrlplane/health/settled"
 	"github.com/ctrlplane/ctrlplane/internal/manifests"
 	"github.com/ctrlplane/ctrlplane/internal/usage"
+	"github.com/ctrlplane/ctrlplane/internal/words"
 	"github.com/ctrlplane/ctrlplane/observe"
 	"github.com/ctrlplane/ctrlplane/ui/report"
 )
@@ -313,7 +314,9 @@ func (r *runCommand) waitSettled(began time.Time) (int, error) {
 			code = exitFailure
 		}
 		if busy, ok := errors.AsType[*settled.BusyError](err); ok && r.settle {
-			printRemainingWork(r.output, busy.Work)
+			for _, w := range busy.Work {
+				fmt.Fprintf(r.output, "ctrlplane: %s\n", words.OneLine(w.String()))
+			}
 		}
 		for _, line := range warnings {
 			fmt.Fprintf(r.output, "ctrlplane: %s\n", line)
