@@ -33,7 +33,9 @@ func (w Work) isPaused() bool {
 
 // isDelayed reports whether the writes of the place wait because a user delays its calls.
 func (w Work) isDelayed() bool {
-	return slices.ContainsFunc(w.What, func(what string) bool { return strings.Contains(what, " in flight: ") && strings.Contains(what, observe.EachCallWaits) })
+	return slices.ContainsFunc(w.What, func(what string) bool {
+		return strings.Contains(what, " in flight: ") && strings.Contains(what, observe.EachCallWaits)
+	})
 }
 
 // Why writes are held.

@@ -96,25 +96,6 @@ func queuesOf(status string) string {
 	return table
 }
 
-// TestReportOfFailedManifest asks the report of a run whose start has failed as an object was refused.
-func TestReportOfFailedManifest(t *testing.T) {
-	t.Parallel()
-	cmd := newRunCommand(t, minimal("--report=out", "-f", "web.yaml", "--", "true")...)
-	cmd.Env = withoutCIEnv(cmd.Env)
-	testutil.WriteFile(t, filepath.Join(cmd.Dir, "web.yaml"), "{apiVersion: v1, kind: ConfigMap, metadata: {name: web, namespace: shop}}")
-	if _, stderr, code := program.Run(t, cmd); code != 125 {
-		t.Fatalf("exit code %d: %s", code, stderr)
-	}
-	out := filepath.Join(cmd.Dir, "out")
-	for _, verb := range [][]string{{"why", "configmap/web", "-n", "shop"}, {"status"}} {
-		stdout, stderr, code := program.Run(t, program.Command(t, append(verb, "--from", out)...))
-		if code != 0 {
-			t.Errorf("%s: exit code %d: %s", verb, code, stderr)
-		}
-		requireText(t, strings.Join(strings.Fields(stdout), " "), "failed to ", `namespaces "shop" not found`)
-	}
-}
-
 // TestRecordingOfFailedStart repeats a command with --record: a start that failed early does not keep
 // the name, and the recording of one that failed later is kept, but not its data folder.
 func TestRecordingOfFailedStart(t *testing.T) {
