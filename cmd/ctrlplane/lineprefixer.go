@@ -13,6 +13,7 @@ const maxUnended = 1 << 20
 type linePrefixer struct {
 	out    io.Writer
 	prefix string
+	before *linePrefixer // which is flushed before a line of ctrlplane; may be nil
 
 	mu   sync.Mutex
 	rest []byte // of a line that has not ended
@@ -34,9 +35,18 @@ func (p *linePrefixer) Write(data []byte) (int, error) {
 		p.rest = append(p.rest, '\n')
 		end = len(p.rest)
 	}
+	if p.before != nil && hasOwnLine(p.rest[:end]) {
+		p.before.flush()
+	}
 	err := p.writeLines(p.rest[:end])
 	p.rest = bytes.Clone(p.rest[end:])
 	return len(data), err
+}
+
+// hasOwnLine reports whether a line is one of ctrlplane.
+func hasOwnLine(lines []byte) bool {
+	own := []byte("ctrlplane: ")
+	return bytes.HasPrefix(lines, own) || bytes.Contains(lines, append([]byte{'\n'}, own...))
 }
 
 func (p *linePrefixer) flush() {

@@ -102,7 +102,7 @@ func errorOutput() io.Writer {
 	if f := detachedStderr.Load(); f != nil {
 		return f
 	}
-	return stderr
+	return ownLines{stderr}
 }
 
 // exit ends the process. Besides main and process 1, only a second signal and Kubernetes' own

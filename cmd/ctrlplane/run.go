@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -16,6 +17,7 @@ import (
 	"github.com/ctrlplane/ctrlplane/health/settled"
 	"github.com/ctrlplane/ctrlplane/internal/manifests"
 	"github.com/ctrlplane/ctrlplane/internal/usage"
+	"github.com/ctrlplane/ctrlplane/internal/words"
 	"github.com/ctrlplane/ctrlplane/observe"
 	"github.com/ctrlplane/ctrlplane/ui/report"
 )
@@ -53,9 +55,11 @@ type runCommand struct {
 	applied    []manifests.Object // that the control plane starts with
 	deletions  *report.Deletions  // nil if they are not followed
 
-	interrupted os.Signal // what ended the run before the command had ended, or settling
-	finishing   chan struct{}
-	finishOnce  sync.Once // closes finishing
+	interrupted      os.Signal        // what ended the run before the command had ended, or settling
+	earlyInterrupted func() os.Signal // what ended the start, once it was; says so
+	hurried          atomic.Bool      // by a second signal: the process may be killed soon
+	finishing        chan struct{}
+	finishOnce       sync.Once // closes finishing
 
 	// stderr, which is dropped if nothing reads it for 2 s once expired has ended: --timeout has expired then, and the run is to end
 	output  io.Writer
@@ -92,13 +96,14 @@ has a process group of its own, and ctrlplane forwards all signals to that group
 ctrlplane kills a command that still runs 1s after a second signal (without a
 terminal: its process group), and exits with 128 plus the signal's number, or with
 124 if --timeout had expired before. A second Ctrl-C on the terminal does not have
-that effect: the command decides what Ctrl-C does. Processes of the group that outlive
+that effect: the command decides what Ctrl-C does, and whether the run goes on. Processes of the group that outlive
 the command are reported on stderr, but not stopped. Processes in other groups or
 sessions are not detected. If ctrlplane itself is killed (SIGKILL), Linux kills the
 command, too, but not what the command has started; on other systems it continues.
 
 Exit codes: the command's own; 128 plus the signal's number if a signal ended the
-command, or ctrlplane before the command ran or before the run had ended; and
+command, or ctrlplane before the run had ended, also if the command has handled it
+and exited with 0: an interrupted run has not passed; and
   2    wrong usage of ctrlplane
   123  the command succeeded, but --healthy or another assertion does not hold
   124  --timeout has expired, while the command ran or while the control plane settled
@@ -189,8 +194,12 @@ func (r *runCommand) run(ctx context.Context, args []string) (code int, err erro
 	}
 	r.signals = listenForSignals()
 	defer r.signals.stop()
+	r.earlyInterrupted = sync.OnceValue(r.awaitEarlySignal)
 	// Until the command runs, a second signal ends this process at once.
-	stopWatching := context.AfterFunc(ctx, r.signals.stop)
+	stopWatching := context.AfterFunc(ctx, func() {
+		r.signals.stop()
+		r.earlyInterrupted()
+	})
 	defer stopWatching()
 	if err := r.report.open(r.up, args); err != nil {
 		return exitFailure, err
@@ -219,7 +228,7 @@ func (r *runCommand) run(ctx context.Context, args []string) (code int, err erro
 	}
 	stopWatching()
 	if ctx.Err() != nil {
-		r.interrupted = r.signals.interruption()
+		r.interrupt(r.earlyInterrupted())
 		return signalExitCode(r.interrupted), errors.New("interrupted before the command was started")
 	}
 	r.followDeletions(ctx)
@@ -241,7 +250,7 @@ func (r *runCommand) followDeletions(ctx context.Context) {
 // startFailure returns the exit code for an error before the command, and the error.
 func (r *runCommand) startFailure(ctx context.Context, err error) (int, error) {
 	if ctx.Err() != nil {
-		r.interrupted = r.signals.interruption()
+		r.interrupt(r.earlyInterrupted())
 		return signalExitCode(r.interrupted), err
 	}
 	return exitFailure, err
@@ -316,7 +325,9 @@ func (r *runCommand) waitSettled(began time.Time) (int, error) {
 			code = exitFailure
 		}
 		if busy, ok := errors.AsType[*settled.BusyError](err); ok && r.settle {
-			printRemainingWork(r.output, busy.Work)
+			for _, w := range busy.Work {
+				fmt.Fprintf(r.output, "ctrlplane: %s\n", words.OneLine(w.String()))
+			}
 		}
 		for _, line := range warnings {
 			fmt.Fprintf(r.output, "ctrlplane: %s\n", line)
@@ -327,7 +338,8 @@ func (r *runCommand) waitSettled(began time.Time) (int, error) {
 		}
 		return code, err
 	case sig := <-r.signals.ch:
-		r.interrupted = sig
+		r.noteSignal(sig, "")
+		r.interrupt(sig)
 		cancel(errors.New("interrupted"))
 		<-ended
 		return r.settledOrNot(signalExitCode(sig), errors.New("not settled: interrupted"))

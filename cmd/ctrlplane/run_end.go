@@ -22,6 +22,9 @@ func (r *runCommand) end(c *commandProcess, ready bool, code int, err error) (in
 		if code, err = r.judge(ctx, code, err); code != 0 || err != nil {
 			r.report.printDeleted(r.output)
 		}
+		if r.hurried.Load() {
+			code, err = r.finish(code, err)
+		}
 		r.report.beginStage("stop")
 		if stopErr := r.stopPlane(); stopErr != nil {
 			err = errors.Join(err, stopErr)
@@ -76,6 +79,7 @@ func (r *runCommand) watchSignals() (ctx context.Context, stop func()) {
 				if first != nil {
 					r.endAtOnce(sig, "a second signal ended ctrlplane")
 				}
+				r.noteSignal(sig, ": a second signal ends ctrlplane at once")
 				first = sig
 				cancel(&interruption{sig})
 			case <-finishing:
@@ -101,7 +105,11 @@ func (r *runCommand) watchSignals() (ctx context.Context, stop func()) {
 // in limited time. The files of a report are complete or missing.
 func (r *runCommand) endAtOnce(sig os.Signal, why string) {
 	code, limit := signalExitCode(sig), reportLimit
-	last := func() { _, _ = r.finish(code, errors.New(why+" before everything had stopped")) }
+	r.hurried.Store(true)
+	last := func() {
+		r.report.setInterrupted(signalName(sig))
+		_, _ = r.finish(code, errors.New(why+" before everything had stopped"))
+	}
 	select {
 	case <-r.finishing:
 		limit = time.Second // stderr may be what is stuck
@@ -126,9 +134,17 @@ func (r *runCommand) endAtOnce(sig os.Signal, why string) {
 func (r *runCommand) finish(code int, err error) (int, error) {
 	r.finishOnce.Do(func() { close(r.finishing) })
 	code = exitCode(&exitError{err, code}) // 2 for bad usage that only a component recognizes
-	code, err = r.report.write(code, addHints(r.command, r.up.target, err))
-	if r.needsState() || !r.assertions.rules.Empty() {
-		r.report.printEnd(r.output, code, err, r.settle)
+	err = addHints(r.command, r.up.target, err)
+	hasVerdict := r.needsState() || !r.assertions.rules.Empty()
+	var printing sync.WaitGroup // besides the writing: stderr may be stuck
+	if hasVerdict && r.hurried.Load() {
+		line := r.report.endLine(code, err, r.settle)
+		printing.Go(func() { fmt.Fprint(r.output, line) })
+	}
+	code, err = r.report.write(code, err)
+	printing.Wait()
+	if hasVerdict {
+		fmt.Fprint(r.output, r.report.endLine(code, err, r.settle))
 	}
 	return code, err
 }

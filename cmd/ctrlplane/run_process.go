@@ -61,12 +61,12 @@ func newProcess(cmd *exec.Cmd) *commandProcess {
 // recordOutput makes the command write to what record returns instead of the files that it
 // inherits.
 func (c *commandProcess) recordOutput(record func(to io.Writer, stderr bool) io.Writer) {
-	out := record(os.Stdout, false)
-	errOut := out
-	if !sameFile(os.Stdout, stderr) {
-		errOut = record(stderr, true)
+	if sameFile(os.Stdout, stderr) {
+		out := record(commandStderr{os.Stdout}, false)
+		c.passOn(out, out)
+		return
 	}
-	c.passOn(out, errOut)
+	c.passOn(record(os.Stdout, false), record(commandStderr{stderr}, true))
 }
 
 // sameFile reports whether both are the same open file, so that one pipe keeps the order

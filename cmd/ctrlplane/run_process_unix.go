@@ -155,6 +155,16 @@ func stateExitCode(state *os.ProcessState) int {
 	return state.ExitCode()
 }
 
+// signalName returns the name of a signal, such as SIGTERM.
+func signalName(sig os.Signal) string {
+	if s, ok := sig.(syscall.Signal); ok {
+		if name := unix.SignalName(s); name != "" {
+			return name
+		}
+	}
+	return sig.String()
+}
+
 // stateSignal is the signal that has ended a process; 0 = none.
 func stateSignal(state *os.ProcessState) syscall.Signal {
 	if s, ok := state.Sys().(syscall.WaitStatus); ok && s.Signaled() {

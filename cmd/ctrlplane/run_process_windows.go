@@ -109,4 +109,17 @@ func isClosedOutput(err error) bool {
 
 func stateExitCode(state *os.ProcessState) int { return state.ExitCode() }
 
+// signalName returns the name of a signal that ends this process.
+func signalName(sig os.Signal) string {
+	switch sig {
+	case os.Interrupt:
+		return "SIGINT"
+	case syscall.SIGTERM:
+		return "SIGTERM"
+	case syscall.SIGHUP:
+		return "SIGHUP"
+	}
+	return sig.String()
+}
+
 func stateSignal(*os.ProcessState) syscall.Signal { return 0 }

@@ -36,7 +36,7 @@ type runReport struct {
 	written bool
 
 	complete bool          // the report was written without an error
-	ended    bool          // printEnd has printed
+	ended    bool          // endLine has returned it
 	state    *report.State // at the end, if it was judged
 	deleted  report.Deleted
 }
@@ -161,6 +161,12 @@ func (r *runReport) addAssertions(results ...assert.Result) {
 	r.outcome.Assertions = append(r.outcome.Assertions, results...)
 }
 
+func (r *runReport) setInterrupted(signal string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.outcome.Interrupted = signal
+}
+
 func (r *runReport) setState(s *report.State) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -208,12 +214,12 @@ func assertionsHeld(results []assert.Result) int {
 	return len(held)
 }
 
-// printEnd prints how the run ended, in one line, the first time.
-func (r *runReport) printEnd(w io.Writer, code int, err error, settle bool) {
+// endLine says how the run ended, in one line, the first time.
+func (r *runReport) endLine(code int, err error, settle bool) string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.ended {
-		return
+		return ""
 	}
 	r.ended = true
 	o := r.outcomeOf(code, err)
@@ -245,8 +251,11 @@ func (r *runReport) printEnd(w io.Writer, code int, err error, settle bool) {
 	if n := r.deleted.Count(); n > 0 && !passed && !assertionFailed(o.Assertions) { // that would be why the run has failed
 		line += fmt.Sprintf(" (deleted while not healthy: %s)", words.Count(n, "object"))
 	}
-	if r.complete {
+	switch {
+	case r.complete:
 		line += "; the report is " + r.report.Path(report.PageFile)
+	case r.report != nil && !r.written:
+		line += "; the report is being written: " + r.report.Path(report.PageFile)
 	}
-	fmt.Fprintf(w, "ctrlplane: %s\n", words.OneLine(line))
+	return "ctrlplane: " + words.OneLine(line) + "\n"
 }

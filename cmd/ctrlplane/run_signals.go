@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"os/signal"
 	"sync"
@@ -95,6 +96,24 @@ func (s signalChannel) interruption() os.Signal {
 	case <-time.After(earlySignalDelay):
 		return os.Interrupt
 	}
+}
+
+// interrupt records that a signal has ended the run before the command had ended, or settling.
+func (r *runCommand) interrupt(sig os.Signal) {
+	r.interrupted = sig
+	r.report.setInterrupted(signalName(sig))
+}
+
+// noteSignal says at once that a signal was received. It does not wait for stderr, which may be stuck.
+func (r *runCommand) noteSignal(sig os.Signal, then string) {
+	go fmt.Fprintf(r.output, "ctrlplane: %s received%s\n", signalName(sig), then)
+}
+
+// awaitEarlySignal returns the signal that has interrupted the start, and says so.
+func (r *runCommand) awaitEarlySignal() os.Signal {
+	sig := r.signals.interruption()
+	fmt.Fprintf(r.output, "ctrlplane: %s received: the start is interrupted, and a second signal ends ctrlplane at once\n", signalName(sig))
+	return sig
 }
 
 func signalExitCode(sig os.Signal) int {

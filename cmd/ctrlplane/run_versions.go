@@ -91,6 +91,21 @@ func (r *runCommand) runEach(cmd *cobra.Command, args []string) (int, error) {
 // the prefix that its lines get in the log of several, these would not be commands to the service.
 const jobLogFlag = "job-log"
 
+// passOn has what the run prints prefixed. With a report the run knows which of it is its command's: then one pipe, if both
+// outputs are the same, keeps the order.
+func (v *versionRun) passOn(report bool) {
+	out := newLinePrefixer(os.Stdout, v.version)
+	v.outputs = []*linePrefixer{out}
+	if report && sameFile(os.Stdout, stderr) {
+		v.process.passOn(out, out)
+		return
+	}
+	errOut := newLinePrefixer(stderr, v.version)
+	errOut.before = out
+	v.outputs = append(v.outputs, errOut)
+	v.process.passOn(out, errOut)
+}
+
 func (v *versionRun) writeJobLog(path string) {
 	v.jobLog = path
 	v.process.cmd.Args = slices.Insert(v.process.cmd.Args, 2, "--"+jobLogFlag+"="+path) // after "run"
@@ -160,8 +175,7 @@ func (m *versionMatrix) newRuns(flags *pflag.FlagSet, args []string, reportDir s
 		}
 		line = append(append(line, "--"), args...)
 		run.process = newProcess(&exec.Cmd{Path: self, Args: line, Env: os.Environ()})
-		run.outputs = []*linePrefixer{newLinePrefixer(os.Stdout, version), newLinePrefixer(stderr, version)}
-		run.process.passOn(run.outputs[0], run.outputs[1])
+		run.passOn(reportDir != "")
 		runs = append(runs, run)
 	}
 	return runs, nil
@@ -280,7 +294,7 @@ func exitCodeOf(runs []*versionRun, interrupted os.Signal) (int, error) {
 	}
 	switch {
 	case interrupted != nil:
-		return signalExitCode(interrupted), errors.New("interrupted")
+		return signalExitCode(interrupted), errors.New("interrupted by " + signalName(interrupted))
 	case code != 0:
 		return code, fmt.Errorf("failed with Kubernetes %s", strings.Join(failed, ", "))
 	}

@@ -21,7 +21,8 @@ type commandWait struct {
 	code int   // for why
 	why  error // why the command was made to exit; nil = it was not
 
-	lastSignal os.Signal   // forwarded, of those that otherwise end this process
+	lastSignal os.Signal   // received, of those that otherwise end this process
+	decides    bool        // the command decides what it means: the terminal has sent it
 	sent       []os.Signal // all that were forwarded
 	timeout    <-chan time.Time
 	planeEnded <-chan struct{}
@@ -63,9 +64,19 @@ func (r *runCommand) waitForExit(c *commandProcess) (int, error) {
 // the command is killed, unless the terminal has sent it to the command: many programs do other
 // things than exit upon Ctrl-C.
 func (w *commandWait) forward(sig os.Signal) {
-	if w.lastSignal != nil && w.ignored == nil && !w.c.hasFromTerminal(sig) {
+	fromTerminal := w.c.hasFromTerminal(sig)
+	switch {
+	case fromTerminal:
+	case !w.c.running.Load():
+		w.run.noteSignal(sig, "")
+	case w.lastSignal != nil && w.ignored == nil:
 		w.ignored = time.After(secondSignalGrace)
+		w.run.hurried.Store(true)
+		w.run.noteSignal(sig, fmt.Sprintf(", sent to the command, which is killed if it still runs in %v", secondSignalGrace))
+	case w.ignored == nil:
+		w.run.noteSignal(sig, ", sent to the command")
 	}
+	w.decides = fromTerminal && (w.decides || w.lastSignal == nil)
 	w.lastSignal = sig
 	w.sent = append(w.sent, sig)
 	w.c.interrupt(sig)
@@ -81,11 +92,12 @@ func (w *commandWait) terminate(code int, why error) {
 
 // killIgnoring kills a command that has ignored two signals.
 func (w *commandWait) killIgnoring() {
-	w.run.interrupted = w.lastSignal
 	if w.why != nil {
+		w.run.interrupted = w.lastSignal
 		w.kill("it ignored two signals, and was killed")
 		return
 	}
+	w.run.interrupt(w.lastSignal)
 	w.end(signalExitCode(w.lastSignal), errors.New("the command was killed: it has ignored two signals"))
 	w.c.kill()
 }
@@ -115,16 +127,42 @@ func (w *commandWait) result() (int, error) {
 	code, err := w.c.exitCode()
 	switch {
 	case errors.Is(err, errOutputLost):
-		w.run.interrupted = w.lastSignal
+		w.run.interrupt(w.lastSignal)
 		code = cmp.Or(code, signalExitCode(w.lastSignal))
-	case err == nil && code != 0:
+	case err != nil:
+	case w.wasInterrupted():
+		code, err = w.interruption(code)
+	case code != 0:
 		err = w.explainFailure()
 	}
 	return code, err
 }
 
+// wasInterrupted reports whether a signal that ctrlplane has received has interrupted the command. If the terminal has sent
+// it to the command, too, it has only if it has ended the command.
+func (w *commandWait) wasInterrupted() bool {
+	return w.lastSignal != nil && (!w.decides || stateSignal(w.c.cmd.ProcessState) == w.lastSignal)
+}
+
+// interruption returns the result of a run whose command was interrupted: it has not passed, whatever the command says.
+func (w *commandWait) interruption(code int) (int, error) {
+	w.run.interrupt(w.lastSignal)
+	name := signalName(w.lastSignal)
+	switch by := stateSignal(w.c.cmd.ProcessState); {
+	case code == 0:
+		return signalExitCode(w.lastSignal), fmt.Errorf("the command exited with code 0 after %s, which ctrlplane had received: a run that was interrupted has not passed", name)
+	case !w.run.needsState(): // the line that says which signal was received is enough
+		return code, nil
+	case by == w.lastSignal:
+		return code, fmt.Errorf("the command was ended by %s, which ctrlplane had received", name)
+	case by != 0:
+		return code, fmt.Errorf("the command was ended by signal %d (%s) after %s, which ctrlplane had received", int(by), signalName(by), name)
+	}
+	return code, fmt.Errorf("the command exited with code %d after %s, which ctrlplane had received", code, name)
+}
+
 // explainFailure returns the error that explains why the command has failed, if ctrlplane knows more than the exit code says.
-// A signal that ctrlplane has not sent is named as a shell does, unless the last line of the run says it.
+// A signal that ctrlplane has not sent is named, as a shell does.
 func (w *commandWait) explainFailure() error {
 	sig := stateSignal(w.c.cmd.ProcessState)
 	switch {
@@ -132,9 +170,21 @@ func (w *commandWait) explainFailure() error {
 		return fmt.Errorf("the kernel has killed the command: %s: allow more, or have it use less", oomkill.Cause())
 	case w.c.oomKills.Any():
 		return fmt.Errorf("the kernel has killed a process while the command ran: %s: allow more, or have the command use less", oomkill.Cause())
-	case sig == 0, slices.Contains(w.sent, os.Signal(sig)), w.run.needsState():
+	case sig == 0:
+		return nil
+	}
+	why := fmt.Errorf("the command was ended by signal %d (%s)", int(sig), signalName(sig))
+	switch {
+	case !slices.Contains(w.sent, os.Signal(sig)):
+		why = fmt.Errorf("%w, which ctrlplane has not sent", why)
+	case !w.run.needsState():
+		return nil
+	}
+	switch {
+	case w.run.needsState():
+		return why
 	case sig != syscall.SIGINT && sig != syscall.SIGPIPE: // of the terminal, and of what does not read the output
-		printError(fmt.Errorf("the command was ended by signal %d (%v)", int(sig), sig))
+		printError(why)
 	}
 	return nil
 }

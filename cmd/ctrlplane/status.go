@@ -35,6 +35,7 @@ type status struct {
 	observe.Snapshot
 	HotLoops      []assert.HotLoop          `json:"hotLoops,omitempty"`
 	FailingWrites []trace.FailingWrite      `json:"failingWrites,omitempty"`
+	FailedWrite   *observe.Called           `json:"failedWrite,omitempty"` // the last one of a client, of a recording of a control plane that was starting
 	Unhealthy     []control.UnhealthyObject `json:"unhealthy,omitempty"`
 }
 
@@ -64,7 +65,8 @@ If namespaces, Deployments and the like cannot be read within 5 s, the rest is s
 stderr says so, and the exit code is 1.
 
 With --from it shows what a recording has: of "run --report" or of "up --record".
-A recording has no objects.`,
+A recording has no objects. Of a control plane that was starting it shows the last
+write of a client if that has failed.`,
 		Example: `  ctrlplane status
   ctrlplane status -o wide
   ctrlplane status -o json | jq .process.settled
@@ -98,6 +100,11 @@ func (c *statusCommand) run(ctx context.Context, out io.Writer) error {
 	if err = trace.ExplainMissingStatus(ctx, src, &s.Snapshot); err != nil {
 		return err
 	}
+	if c.past.given() && s.Process.State == observe.Starting {
+		if s.FailedWrite, err = lastFailedWrite(ctx, src); err != nil {
+			return err
+		}
+	}
 	var unknown error // does not keep the rest from being shown
 	if !c.past.given() && s.Process.State == observe.Ready {
 		s.Unhealthy, unknown = c.findUnhealthy(ctx)
@@ -108,6 +115,29 @@ func (c *statusCommand) run(ctx context.Context, out io.Writer) error {
 	return unknown
 }
 
+// lastFailedWrite returns the last call of clients that write, if it has failed: it may have ended the start, as that of a
+// manifest does.
+func lastFailedWrite(ctx context.Context, src observe.Source) (*observe.Called, error) {
+	page, err := src.Records(ctx, observe.Query{Kinds: []observe.Kind{observe.KindCalled}, Notable: true})
+	for _, r := range slices.Backward(page.Records) {
+		if c, ok := r.Event.(*observe.Called); ok && c.Client != nil && c.IsWrite() {
+			if c.IsFailure() {
+				return c, err
+			}
+			break
+		}
+	}
+	return nil, err
+}
+
+// failedWriteLines says that a write has failed.
+func failedWriteLines(c *observe.Called) []string {
+	if c == nil {
+		return nil
+	}
+	return []string{fmt.Sprintf("%s failed to %s %s at %s: %s", c.Controller, c.Verb, c.Object, c.Began.Local().Format(time.TimeOnly), c.Error)}
+}
+
 // statusWidth is the number of columns for the tables of stdout.
 func statusWidth() int { return ui.Detect(os.Stdout, os.Environ()).StatusWidth() }
 
@@ -116,7 +146,7 @@ func (c *statusCommand) write(out io.Writer, s status) error {
 		return err
 	}
 	width := statusWidth()
-	failing := slices.Concat(ui.EndedOperatorLines(s.Snapshot), ui.FailingWriteLines(s.FailingWrites), ui.IgnoredWebhookLines(s.Snapshot))
+	failing := slices.Concat(ui.EndedOperatorLines(s.Snapshot), failedWriteLines(s.FailedWrite), ui.FailingWriteLines(s.FailingWrites), ui.IgnoredWebhookLines(s.Snapshot))
 	var objects bytes.Buffer // what is wrong with them
 	err := ui.WriteUnhealthy(&objects, s.Unhealthy, s.Time, width)
 	if len(s.Unhealthy) > 0 {

@@ -31,6 +31,13 @@ func (w Work) isPaused() bool {
 	})
 }
 
+// isDelayed reports whether the writes of the place wait because a user delays its calls.
+func (w Work) isDelayed() bool {
+	return slices.ContainsFunc(w.What, func(what string) bool {
+		return strings.Contains(what, " in flight: ") && strings.Contains(what, observe.EachCallWaits)
+	})
+}
+
 // Why writes are held.
 const (
 	clientPaused     = "the client is paused"
@@ -196,7 +203,11 @@ func (l *workCollector) addController(c observe.Controller) {
 		l.add(c.Name, words.Count(held, "write")+" held: "+controllerPaused)
 	}
 	if sent := c.Writing - held; sent > 0 {
-		l.add(c.Name, words.Count(sent, "write")+" in flight")
+		text := words.Count(sent, "write") + " in flight"
+		if c.State == observe.StateRunning && c.Reason != "" {
+			text += ": " + c.Reason
+		}
+		l.add(c.Name, text)
 	}
 }
 

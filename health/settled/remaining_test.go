@@ -132,6 +132,9 @@ func TestRemainingWork(t *testing.T) {
 		{"delayed in a queue without an owner", of(func(q *observe.Queue, _ *observe.Controller) { q.NextDue, q.Controller = now, "" }), nil},
 
 		{"a write in flight", of(func(_ *observe.Queue, c *observe.Controller) { c.Writing = 1 }), job("1 write in flight")},
+		{"a delayed write", of(func(_ *observe.Queue, c *observe.Controller) {
+			c.State, c.Reason, c.Writing = "running", "each call waits 2m0s", 1
+		}), job("1 write in flight: each call waits 2m0s")},
 		{"held writes", of(func(_ *observe.Queue, c *observe.Controller) {
 			c.State, c.Writing, c.Held = "paused", 3, 2
 			c.Running = []observe.RunningSync{{Queue: "job", Key: "shop/j", KeyBasis: observe.BasisLog, Since: now.Add(-time.Second)}}

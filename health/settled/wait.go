@@ -45,8 +45,11 @@ func NewBusyError(work []Work, cause error) *BusyError {
 func (e *BusyError) Error() string {
 	names := make([]string, len(e.Work))
 	for i, w := range e.Work {
-		if names[i] = w.Where; w.isPaused() {
+		switch names[i] = w.Where; {
+		case w.isPaused():
 			names[i] += " (paused)"
+		case w.isDelayed():
+			names[i] += " (delayed)"
 		}
 	}
 	return fmt.Sprintf("not settled: %s: %v", joinThree(names), e.Cause)

@@ -201,4 +201,10 @@ func TestErrorNamesWhatIsPaused(t *testing.T) {
 	if want := "not settled: job-controller (paused), op (admin) (paused), reporting (admin): late"; err.Error() != want {
 		t.Errorf("got %q, want %q", err, want)
 	}
+	s.Clients = []observe.Client{{Name: "op (admin)", State: "running", Reason: "each call waits 10s", Writing: 1}}
+	s.Controllers = []observe.Controller{{Name: "job-controller", State: "running", Reason: "each call waits 2m0s", Writing: 1}}
+	err = NewBusyError(RemainingWork(s, 0), errors.New("late"))
+	if want := "not settled: job-controller (delayed), op (admin) (delayed): late"; err.Error() != want {
+		t.Errorf("got %q, want %q", err, want)
+	}
 }

@@ -22,7 +22,8 @@ const MaxSize = 1 << 30
 const EventsFile = "events.jsonl"
 
 // UnfinishedPrefix begins the name of the folder, in that of a report, with the files of a run that has not finished.
-const UnfinishedPrefix = ".unfinished-"
+// It is not hidden: uploads of artifacts leave out hidden files.
+const UnfinishedPrefix = "unfinished-"
 
 // olderFile returns the name of the file that a bounded recording continues.
 func olderFile(path string) string { return path + ".1" }

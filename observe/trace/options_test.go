@@ -201,3 +201,23 @@ func TestHostileTextIsCleaned(t *testing.T) {
 		}
 	}
 }
+
+// TestWhyLacksNamespace asks for an object whose server-side apply has failed, as its namespace did not exist.
+func TestWhyLacksNamespace(t *testing.T) {
+	web := observe.Object{Group: "apps", Resource: "deployments", Kind: "Deployment", Namespace: "shop", Name: "web"}
+	apply := func(message string) (*Chain, error) {
+		return Why([]observe.Record{{Seq: 1, Event: &observe.Called{
+			Controller: "ctrlplane (admin)", Client: &observe.Caller{User: "admin"}, Verb: "patch", Object: web, Status: 404, Error: message,
+		}}}, web, Options{})
+	}
+	chain, err := apply(`namespaces "shop" not found`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if text := writeString(t, chain, Text, Style{}); chain.What != Refused || !strings.Contains(text, "ctrlplane (admin)") || !strings.Contains(text, `namespaces "shop" not found`) {
+		t.Errorf("%s: %s", chain.What, text)
+	}
+	if chain, err := apply(`deployments.apps "web" not found`); err == nil {
+		t.Errorf("a patch of what does not exist: %s", writeString(t, chain, Text, Style{}))
+	}
+}

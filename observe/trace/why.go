@@ -2,9 +2,11 @@ package trace
 
 import (
 	"cmp"
+	"fmt"
 	"net/http"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/ctrlplane/ctrlplane/observe"
@@ -211,12 +213,18 @@ func (n *Node) writeEffect(about observe.Object) What {
 // a stored object or because the object does not exist, and has stored nothing; "" for other nodes.
 func (n *Node) writeFailure() What {
 	switch {
-	case !n.isWrite(), n.Status < http.StatusBadRequest, n.Conflict && !(n.creates() && n.refusedByRestore()), n.Status == http.StatusNotFound && n.Verb != "create" && !n.noStatus, n.isStored():
+	case !n.isWrite(), n.Status < http.StatusBadRequest, n.Conflict && !(n.creates() && n.refusedByRestore()), n.Status == http.StatusNotFound && n.Verb != "create" && !n.noStatus && !n.lacksNamespace(), n.isStored():
 		return ""
 	case n.Status >= http.StatusInternalServerError, n.Status == http.StatusTooManyRequests, n.Status == http.StatusRequestTimeout:
 		return Failed
 	}
 	return Refused
+}
+
+// lacksNamespace reports whether a write was refused because the namespace of its object does not exist: with server-side
+// apply it may have been to create the object.
+func (n *Node) lacksNamespace() bool {
+	return n.Verb == "patch" && n.Subresource == "" && n.Object.Namespace != "" && strings.HasPrefix(n.Error, fmt.Sprintf("namespaces %q not found", n.Object.Namespace))
 }
 
 // creates reports whether n is a write that creates its object.

@@ -222,7 +222,7 @@ func TestRunReportAfterInterrupt(t *testing.T) {
 				t.Errorf("process %s still runs", pid)
 			}
 			page := readReport(t, filepath.Join(r.cmd.Dir, "out"))["report.html"]
-			if want := "ended by signal 2"; !strings.Contains(page, want) {
+			if want := "interrupted by SIGINT"; !strings.Contains(page, want) {
 				t.Errorf("the page does not contain %q", want)
 			}
 		})

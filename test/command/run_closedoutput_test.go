@@ -143,7 +143,7 @@ func TestReportRemovesUnfinished(t *testing.T) {
 	r.sendSignal(t, syscall.SIGKILL)
 	<-r.ended
 	out := filepath.Join(r.cmd.Dir, "out")
-	if left, err := filepath.Glob(filepath.Join(out, ".unfinished-*")); len(left) != 1 || err != nil {
+	if left, err := filepath.Glob(filepath.Join(out, "unfinished-*")); len(left) != 1 || err != nil {
 		t.Fatalf("left: %v, %v", left, err)
 	}
 	again := newRunCommand(t, minimal("--report", out, "--", "true")...)

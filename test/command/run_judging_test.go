@@ -30,11 +30,11 @@ func TestRunInterruptedWhileJudging(t *testing.T) {
 		}
 		r.sendSignal(t, syscall.SIGINT)
 		r.requireExit(t, 130)
-		requireText(t, r.stderr.String(), "ctrlplane: ended by signal 2 after ")
+		requireText(t, r.stderr.String(), "ctrlplane: interrupted by SIGINT after ")
 		requireLastLine(t, r.stderr.String(), "not judged: interrupted")
 		if len(flags) > 1 {
 			failures := slices.DeleteFunc(junitFailures(t, readReport(t, filepath.Join(r.cmd.Dir, "out"))["junit.xml"]), func(m string) bool { return m == "" })
-			if want := []string{"ended by signal 2: not judged: interrupted"}; !slices.Equal(failures, want) {
+			if want := []string{"interrupted by SIGINT: not judged: interrupted"}; !slices.Equal(failures, want) {
 				t.Errorf("junit.xml has the failures %q, want %q", failures, want)
 			}
 		}

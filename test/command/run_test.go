@@ -202,8 +202,8 @@ func TestRunExitCodes(t *testing.T) {
 func TestRunCommandEndedBySignal(t *testing.T) {
 	t.Parallel()
 	for sig, says := range map[syscall.Signal]string{
-		syscall.SIGKILL: "ctrlplane: the command was ended by signal 9 (killed)\n",
-		syscall.SIGSEGV: "ctrlplane: the command was ended by signal 11 (segmentation fault)\n",
+		syscall.SIGKILL: "ctrlplane: the command was ended by signal 9 (SIGKILL), which ctrlplane has not sent\n",
+		syscall.SIGSEGV: "ctrlplane: the command was ended by signal 11 (SIGSEGV), which ctrlplane has not sent\n",
 		syscall.SIGINT:  "",
 		syscall.SIGPIPE: "",
 	} {

@@ -24,7 +24,23 @@ type digest struct {
 	groups  *errorGroups
 	retries *retries
 
-	failedSyncs, failedCalls int // that were not retried successfully; final after markRetried
+	// How many failures there are, and, final after markRetried, how many of them were not retried successfully, and until
+	// their objects were deleted.
+	failures, lasting, untilDeleted failureCounts
+}
+
+// failureCounts counts failures.
+type failureCounts struct{ syncs, calls int }
+
+// count counts the failure of a mark.
+func (c *failureCounts) count(m *mark) {
+	switch {
+	case m.tone != toneFailed:
+	case m.kind == syncKind:
+		c.syncs++
+	case m.kind == writeKind || m.kind == readKind:
+		c.calls++
+	}
 }
 
 // Stage is a phase of the run.
@@ -52,6 +68,8 @@ func (d *digest) add(r observe.Record) {
 		d.stages = append(d.stages, Stage{e.Step, r.Time.Add(-e.Took), e.Took, e.Error})
 	case *observe.ControllerChanged:
 		d.addStateChange(r, e)
+	case *observe.Delivered:
+		d.retries.addDelivered(e)
 	case *observe.QueueChanged:
 		d.depths.addChange(r.Time, e)
 	case *observe.Called:
@@ -99,7 +117,11 @@ func (d *digest) addCall(r observe.Record, e *observe.Called) {
 			m.note = "no response"
 		}
 		m.group = d.groups.add("Failed call", e.Controller, m.what, m.note, m)
+		if missesObject(e) {
+			m.creates = resourceName(e)
+		}
 	}
+	d.failures.count(&m)
 	d.marks.add(m)
 }
 
@@ -114,6 +136,7 @@ func (d *digest) addSync(r observe.Record, e *observe.Synced) {
 		m.tone = toneFailed
 		m.group = d.groups.add("Failed sync", m.controller, e.Queue, e.Error, m)
 	}
+	d.failures.count(&m)
 	d.marks.add(m)
 	d.keepSlowest(slowSync{e, m.at})
 }

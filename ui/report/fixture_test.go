@@ -183,7 +183,7 @@ func writeReport(t testing.TB, j *fakeJournal, s *State, o Outcome) string {
 	if _, err := r.Write(o, io.Discard, emptyEnv); err != nil {
 		t.Fatal(err)
 	}
-	left, err := filepath.Glob(filepath.Join(dir, ".*"))
+	left, err := filepath.Glob(filepath.Join(dir, unfinished+"*"))
 	if err != nil || len(left) > 0 {
 		t.Errorf("leftover files: %v, %v", left, err)
 	}

@@ -94,7 +94,7 @@ func (f *folder) removeUnfinished() error {
 	entries, err := os.ReadDir(f.path)
 	for _, e := range entries {
 		staging := filepath.Join(f.path, e.Name())
-		if !strings.HasPrefix(e.Name(), unfinished) || staging == f.staging {
+		if !strings.HasPrefix(strings.TrimPrefix(e.Name(), "."), unfinished) || staging == f.staging { // hidden: of an earlier version
 			continue
 		}
 		lock, lockErr := filelock.TryLock(filepath.Join(staging, lockFile), false)

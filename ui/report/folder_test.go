@@ -153,7 +153,7 @@ func TestWriteReportsRemovedFolder(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = r.Write(Outcome{Began: runStart}, io.Discard, emptyEnv)
-	want := "the report in " + dir + " is incomplete: events.jsonl: "
+	want := "the report in " + dir + " is incomplete: junit.xml: "
 	if err == nil || !strings.HasPrefix(err.Error(), want) || strings.Contains(err.Error(), "\n") {
 		t.Errorf("got %v\nwant %s", err, want)
 	}

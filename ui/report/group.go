@@ -4,7 +4,10 @@ import (
 	"cmp"
 	"regexp"
 	"slices"
+	"strings"
 	"time"
+
+	"github.com/ctrlplane/ctrlplane/ui"
 )
 
 const maxGroups = 300
@@ -22,7 +25,8 @@ type Group struct {
 	Kind, Controller, What string
 	Message                string // of the last error
 	About                  string // object or key of the last error
-	Count, Retried         uint64 // Retried were followed by a success
+	Count                  uint64
+	Retried, Deleted       uint64 // those followed by a success, and those that ended with the deletion of their objects
 	First, Last            time.Time
 }
 
@@ -50,6 +54,24 @@ func (g *errorGroups) add(kind, controller, what, message string, m mark) *Group
 
 // AllRetried reports whether every error of the group was followed by a success.
 func (g *Group) AllRetried() bool { return g.Retried == g.Count }
+
+// Endings says what ended the errors of the group: "retried successfully" if all were. It is empty if nothing has.
+func (g *Group) Endings() string {
+	var said []string
+	for _, e := range []struct {
+		n    uint64
+		text string
+	}{{g.Retried, "retried successfully"}, {g.Deleted, "failed until the object was deleted"}} {
+		switch e.n {
+		case 0:
+		case g.Count:
+			said = append(said, e.text)
+		default:
+			said = append(said, ui.GroupDigits(e.n)+" "+e.text)
+		}
+	}
+	return strings.Join(said, ", ")
+}
 
 // sortedGroups returns failures before conflicts, which are normal, and frequent
 // errors first. Those that were all retried successfully are last.

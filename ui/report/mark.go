@@ -46,9 +46,10 @@ type mark struct {
 	note       string // the error, the message
 	seq        uint64
 
-	work  string // what can be retried
-	sync  uint64 // the sync that made a failed call
-	group *Group // that a failure belongs to
+	work    string // what can be retried
+	sync    uint64 // the sync that made a failed call
+	creates string // the resource that a failed call was to create; empty if it was to do something else
+	group   *Group // that a failure belongs to
 }
 
 // markRow is a mark in the data of the page: kind, lane, start and duration in

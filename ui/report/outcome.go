@@ -29,6 +29,8 @@ type Outcome struct {
 	Began   time.Time
 	Took    time.Duration
 	Stages  []Stage // stages after the start, such as StageCommand
+	// Interrupted is the name of the signal that ctrlplane has received and that has ended the run early; empty if none has.
+	Interrupted string
 	// Assertions are the results of what was asserted about the objects and the controllers.
 	Assertions []assert.Result
 	// Kubernetes is the version if the run is one of several with different ones, otherwise empty.
@@ -49,7 +51,7 @@ func (o *Outcome) hasFailed() bool { return o.Code != 0 || o.Err != nil }
 // the control plane has not settled after the command.
 func (o *Outcome) commandFailed() bool {
 	unsettled := func(r assert.Result) bool { return r.Rule == assert.Settle && r.Failure != "" }
-	return o.hasFailed() && !(o.Code == AssertionCode && o.Err != nil) && !slices.ContainsFunc(o.Assertions, unsettled)
+	return o.hasFailed() && !(o.Code == AssertionCode && o.Err != nil && o.Interrupted == "") && !slices.ContainsFunc(o.Assertions, unsettled)
 }
 
 // secondsOf returns how long a stage took; 0 if the run did not reach it.
@@ -83,12 +85,12 @@ func (o *Outcome) resultText() string {
 	switch {
 	case !o.hasFailed():
 		return "passed"
+	case o.Interrupted != "":
+		return "interrupted by " + o.Interrupted
 	case o.Code == 124 && o.Err != nil:
 		return "timed out"
 	case o.Code == AssertionCode && o.Err != nil:
 		return "failed an assertion"
-	case ExitSignal(o.Code) > 0:
-		return fmt.Sprintf("ended by signal %d", ExitSignal(o.Code))
 	}
 	return fmt.Sprintf("failed with exit code %d", o.Code)
 }

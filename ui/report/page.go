@@ -129,9 +129,13 @@ func runFacts(d *digest, s *State) []fact {
 		value, name, _ := strings.Cut(ui.CountNoun(n, what), " ")
 		return fact{Value: value, Name: name}
 	}
-	failures := func(n int64, what, outcome string, lasting int) fact {
-		f := number(n, what)
-		if f.Bad = lasting > 0; n > 0 && !f.Bad {
+	failures := func(n int, what, outcome string, lasting, untilDeleted int) fact {
+		f := number(int64(n), what)
+		switch f.Bad = lasting > 0; {
+		case n == 0 || f.Bad:
+		case untilDeleted > 0:
+			f.Name += fmt.Sprintf(", %s until the object was deleted", ui.GroupDigits(untilDeleted))
+		default:
 			f.Name += ", " + outcome
 		}
 		return f
@@ -141,10 +145,10 @@ func runFacts(d *digest, s *State) []fact {
 		number(int64(len(s.objects)), "object"),
 		{ui.GroupDigits(len(bad)), "not healthy", len(bad) > 0},
 		number(t.Syncs, "sync"),
-		failures(t.Failures, "failed sync", "all retried successfully", d.failedSyncs),
+		failures(d.failures.syncs, "failed sync", "all retried successfully", d.lasting.syncs, d.untilDeleted.syncs),
 		number(t.Changes, "write"),
 		number(t.Conflicts, "conflict"),
-		failures(t.Errors, "failed call", "all handled", d.failedCalls),
+		failures(d.failures.calls, "failed call", "all handled", d.lasting.calls, d.untilDeleted.calls),
 		number(int64(d.records), "record"),
 	}
 }
@@ -153,10 +157,8 @@ func sumControllers(controllers []observe.Controller) observe.Controller {
 	var t observe.Controller
 	for _, c := range controllers {
 		t.Syncs += c.Syncs
-		t.Failures += c.Failures
 		t.Changes += c.Changes
 		t.Conflicts += c.Conflicts
-		t.Errors += c.Errors
 	}
 	return t
 }

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -30,6 +31,8 @@ type Report struct {
 	once     sync.Once
 	err      error // of the files
 	ciErr    error // of the summary
+
+	eventsErr, outputErr error // of recording
 }
 
 // Open creates the folder, if it does not exist, and checks that it is writable.
@@ -106,8 +109,12 @@ func (r *Report) Write(o Outcome, log io.Writer, getenv func(string) string) (ci
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		r.ensureSnapshot()
+		r.endRecording()
+		summary := r.summarizeRun(&o)
+		var publishing sync.WaitGroup // at once: a canceled job may be killed before all files are written
+		publishing.Go(func() { r.ciErr = summary.publishToCI(log, getenv) })
 		r.err = errors.Join(r.writeFiles(&o), r.folder.close())
-		r.ciErr = r.summarizeRun(&o).publishToCI(log, getenv)
+		publishing.Wait()
 	})
 	return r.ciErr, r.err
 }
@@ -123,22 +130,32 @@ func (r *Report) ensureSnapshot() {
 	}
 }
 
-func (r *Report) writeFiles(o *Outcome) error {
-	err := r.finishEvents()
-	if outputErr := r.finishOutput(); err == nil { // the first error is enough
-		err = outputErr
+// endRecording stops following, and recording what the command prints.
+func (r *Report) endRecording() {
+	if r.recorder != nil {
+		if err := r.recorder.Close(); err != nil {
+			r.eventsErr = fmt.Errorf("%s: %w", EventsFile, err)
+		}
 	}
 	r.digest.markRetried()
-	for _, f := range []struct {
-		name    string
-		content func(io.Writer) error
-	}{
-		{LogFile, r.logStart.copySince},
-		{ObjectsFile, func(w io.Writer) error { return writeObjects(w, r.final.objects, r.final.incomplete) }},
-		{JUnitFile, func(w io.Writer) error { return writeJUnit(w, o, r.output.ending(), r.final.cases) }},
-		{PageFile, func(w io.Writer) error { return writePage(w, newPage(o, r)) }},
+	r.outputErr = r.output.close()
+}
+
+// writeFiles writes the files, those first that say how the run ended: the process may be killed meanwhile.
+func (r *Report) writeFiles(o *Outcome) error {
+	err := cmp.Or(r.eventsErr, r.outputErr) // the first error is enough
+	writes := func(name string, content func(io.Writer) error) func() error {
+		return func() error { return r.folder.writeFile(name, content) }
+	}
+	for _, write := range []func() error{
+		writes(JUnitFile, func(w io.Writer) error { return writeJUnit(w, o, r.output.ending(), r.final.cases) }),
+		writes(PageFile, func(w io.Writer) error { return writePage(w, newPage(o, r)) }),
+		r.publishOutput,
+		r.publishEvents,
+		writes(ObjectsFile, func(w io.Writer) error { return writeObjects(w, r.final.objects, r.final.incomplete) }),
+		writes(LogFile, r.logStart.copySince),
 	} {
-		if writeErr := r.folder.writeFile(f.name, f.content); err == nil {
+		if writeErr := write(); err == nil {
 			err = writeErr
 		}
 	}
@@ -148,23 +165,23 @@ func (r *Report) writeFiles(o *Outcome) error {
 	return nil
 }
 
-// finishEvents stops following and publishes the file of events.
-func (r *Report) finishEvents() error {
+// publishEvents publishes the file of events.
+func (r *Report) publishEvents() error {
 	if r.recorder == nil {
 		return r.folder.writeFile(EventsFile, func(w io.Writer) error {
 			return json.NewEncoder(w).Encode(replay.NewHeader(time.Now()))
 		})
 	}
-	if err := r.recorder.Close(); err != nil {
-		return fmt.Errorf("%s: %w", EventsFile, err)
+	if r.eventsErr != nil { // it is not complete
+		return r.eventsErr
 	}
 	return r.folder.publishFile(EventsFile)
 }
 
-// finishOutput stops recording what the command prints and publishes the file.
-func (r *Report) finishOutput() error {
-	if err := r.output.close(); err != nil {
-		return err
+// publishOutput publishes the file of what the command has printed.
+func (r *Report) publishOutput() error {
+	if r.outputErr != nil {
+		return r.outputErr
 	}
 	return r.folder.publishFile(OutputFile)
 }

@@ -289,8 +289,9 @@ func TestVerdicts(t *testing.T) {
 		{Outcome{Code: 3}, "failed with exit code 3"},
 		{Outcome{Code: 124}, "failed with exit code 124"},
 		{Outcome{Code: 124, Err: errors.New("x")}, "timed out"},
-		{Outcome{Code: 130, Err: errors.New("x")}, "ended by signal 2"},
-		{Outcome{Code: 143}, "ended by signal 15"},
+		{Outcome{Code: 130, Err: errors.New("x"), Interrupted: "SIGINT"}, "interrupted by SIGINT"},
+		{Outcome{Code: 123, Err: errors.New("x"), Interrupted: "SIGINT"}, "interrupted by SIGINT"},
+		{Outcome{Code: 143}, "failed with exit code 143"},
 		{Outcome{Code: 255}, "failed with exit code 255"},
 		{Outcome{Code: 127, Err: errors.New("x")}, "failed with exit code 127"},
 	} {
