@@ -204,12 +204,13 @@ type session struct {
 	wg     sync.WaitGroup
 	objects
 
-	mu   sync.Mutex
-	pods map[types.UID]*pod
+	mu      sync.Mutex
+	pods    map[types.UID]*pod
+	failing map[*run]FailingProbe
 }
 
 func newSession(cfg Config, http *podhttp.Directory) *session {
-	s := &session{cfg: cfg, http: http, client: cfg.Client, pods: map[types.UID]*pod{}}
+	s := &session{cfg: cfg, http: http, client: cfg.Client, pods: map[types.UID]*pod{}, failing: map[*run]FailingProbe{}}
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	s.objects.init(s)
 	return s

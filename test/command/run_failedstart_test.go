@@ -20,7 +20,7 @@ func TestReportOfAFailedStart(t *testing.T) {
 	testutil.WriteFile(t, filepath.Join(cmd.Dir, "typo.yaml"), "{apiVersion: v1, kind: Podd, metadata: {name: x}}\n")
 	folder := filepath.Join(cmd.Dir, "out")
 	cmd.Env = withoutCIEnv(cmd.Env)
-	if _, stderr, code := program.Run(t, cmd); code != 125 || !strings.Contains(stderr, "the server has no kind Podd") {
+	if _, stderr, code := program.Run(t, cmd); code != 125 || !strings.Contains(stderr, "the control plane does not serve kind Podd in v1") {
 		t.Fatalf("exit code %d: %s", code, stderr)
 	}
 	status, stderr, code := program.Run(t, program.Command(t, "status", "--from", folder))

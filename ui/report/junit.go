@@ -48,15 +48,25 @@ type (
 	}
 )
 
-// writeJUnit writes one test suite for the command, one for the assertions, one for the
+// writeJUnit writes one test suite for the command, one for what has failed before it, one for the assertions, one for the
 // manifests, one for other cluster-scoped objects, and one per namespace.
 func writeJUnit(w io.Writer, o *Outcome, objects []testCase) error {
 	command := testCase{suite: commandSuite, name: o.commandLine(), seconds: o.Took.Seconds()}
-	if o.commandFailed() { // assertions have test cases of their own
-		command.failure = o.resultWithReason()
+	before := []testCase{command}
+	switch {
+	case o.NotRun != "":
+		before[0].seconds, before[0].skipped = 0, "not run, because something else had failed: "+o.NotRun
+		start := testCase{suite: startSuite, name: o.NotRun, seconds: o.Took.Seconds(), failure: o.resultWithReason()}
+		if lines := o.reasonLines(); len(lines) > 1 {
+			start.failure = o.resultText() + ": " + lines[0] + "; the other errors follow"
+			start.details = strings.Join(lines[1:], "\n")
+		}
+		before = append(before, start)
+	case o.commandFailed(): // assertions have test cases of their own
+		before[0].failure = o.resultWithReason()
 	}
 	all := xmlSuites{Name: "ctrlplane run", Time: formatSeconds(o.Took.Seconds())}
-	for _, c := range slices.Concat([]testCase{command}, assertionCases(o.Assertions), objects) {
+	for _, c := range slices.Concat(before, assertionCases(o.Assertions), objects) {
 		if n := len(all.Suites); n == 0 || all.Suites[n-1].Name != c.suite {
 			all.Suites = append(all.Suites, xmlSuite{Name: c.suite, Time: "0.000", Timestamp: o.Began.UTC().Format(time.RFC3339)})
 		}
@@ -92,6 +102,8 @@ func (s *xmlSuite) addCase(c testCase) {
 			one.Failure.Type = "Command"
 		case assertionSuite:
 			one.Failure.Type = "Assertion"
+		case startSuite:
+			one.Failure.Type = "Start"
 		}
 		if c.details != "" {
 			one.Failure.Text += "\n" + c.details
@@ -111,6 +123,7 @@ const (
 	clusterSuite   = "cluster"
 	commandSuite   = "command"
 	assertionSuite = "assertions"
+	startSuite     = "start" // what has failed before the command
 	manifestSuite  = "manifests"
 )
 
@@ -118,7 +131,7 @@ const (
 func assertionCases(results []assert.Result) []testCase {
 	var cases []testCase
 	for _, r := range results {
-		cases = append(cases, testCase{suite: assertionSuite, name: r.Rule, failure: r.Failure, details: strings.Join(r.Evidence, "\n"), warnings: r.Warnings})
+		cases = append(cases, testCase{suite: assertionSuite, name: r.Rule, failure: r.Failure, details: strings.Join(r.Evidence, "\n"), warnings: r.Warnings, skipped: r.Skipped})
 	}
 	return cases
 }
