@@ -179,7 +179,7 @@ func (s *nodeSimulation) kubeletTimers() (timers []observe.Timer) {
 		return nil
 	}
 	for _, due := range s.running.NextDue() {
-		timers = append(timers, observe.Timer{Controller: kubeletName, What: due.What, Due: due.At, Reason: due.Reason})
+		timers = append(timers, observe.Timer{Controller: kubeletName, What: due.What, Due: due.At, Reason: due.Reason, Awaited: due.Awaited})
 	}
 	return timers
 }

@@ -83,13 +83,10 @@ func (p *controlPlane) publishKubeconfig(context.Context) error {
 }
 
 func (p *controlPlane) loadManifests(ctx context.Context) (err error) {
-	if len(p.config.Manifests) > 0 {
-		if p.manifests, err = manifests.Load(ctx, p.config.Manifests); err != nil {
-			return err
-		}
+	p.manifests, err = manifests.LoadAll(ctx, p.config.Manifests, p.config.ManifestTexts)
+	for _, line := range manifests.Duplicates(p.manifests) {
+		p.warn(line)
 	}
-	texts, err := manifests.LoadTexts(p.config.ManifestTexts)
-	p.manifests = append(p.manifests, texts...)
 	return err
 }
 

@@ -4,12 +4,12 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/ctrlplane/ctrlplane/internal/kinds"
 	"github.com/ctrlplane/ctrlplane/internal/words"
 )
 
@@ -22,8 +22,12 @@ const (
 
 // explainUnserved says why the server does not serve a kind.
 func (s *reasonSearch) explainUnserved(r Ref) string {
-	if !isCustomKind(r.GroupKind()) {
-		return s.explainUnservedVersion(r)
+	if !kinds.IsCustom(r.GroupKind()) {
+		text, err := kinds.ExplainUnserved(s.ctx, s.kinds, r.GroupVersionKind)
+		if err != nil {
+			s.recordError(err)
+		}
+		return text
 	}
 	crds := schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
 	for _, crd := range s.list(crds, "", metav1.ListOptions{}) {
@@ -41,28 +45,6 @@ func (s *reasonSearch) explainUnserved(r Ref) string {
 		return ""
 	}
 	return fmt.Sprintf("unknown kind %s in %s: correct the name or install its CustomResourceDefinition", r.Kind, r.GroupVersion())
-}
-
-// explainUnservedVersion says in which version a kind of Kubernetes is served that is not in another one.
-func (s *reasonSearch) explainUnservedVersion(r Ref) string {
-	_, lists, err := s.kinds.ServerGroupsAndResourcesWithContext(s.ctx) // has what is known also if an aggregated API does not answer
-	if len(lists) == 0 && err != nil {
-		s.recordError(fmt.Errorf("discover kinds: %w", err))
-		return ""
-	}
-	var served []schema.GroupVersion
-	for _, list := range lists {
-		gv, err := schema.ParseGroupVersion(list.GroupVersion)
-		has := slices.ContainsFunc(list.APIResources, func(a metav1.APIResource) bool { return a.Kind == r.Kind && !strings.Contains(a.Name, "/") })
-		if err == nil && has && !isCustomKind(gv.WithKind(r.Kind).GroupKind()) {
-			served = append(served, gv)
-		}
-	}
-	if len(served) == 0 {
-		return fmt.Sprintf("the control plane does not serve kind %s in %s, a group of Kubernetes: correct its kind and apiVersion", r.Kind, r.GroupVersion())
-	}
-	as := served[max(0, slices.IndexFunc(served, func(gv schema.GroupVersion) bool { return gv.Group == r.Group }))]
-	return fmt.Sprintf("kind %s is not served in %s but in %s: correct its apiVersion", r.Kind, r.GroupVersion(), as)
 }
 
 // explainInstances names one of the objects that keep a CustomResourceDefinition that is being deleted; "" if none is

@@ -7,12 +7,11 @@ import (
 	"slices"
 	"strings"
 
-	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/client-go/kubernetes/scheme"
 
+	"github.com/ctrlplane/ctrlplane/internal/kinds"
 	"github.com/ctrlplane/ctrlplane/internal/words"
 )
 
@@ -25,7 +24,7 @@ var (
 
 // addDoubt notes what makes it doubtful that an object is healthy that kstatus takes for current.
 func (s *State) addDoubt(u *unstructured.Unstructured) {
-	if s.Status != Current || !isCustomKind(u.GroupVersionKind().GroupKind()) || hasPhaseRule(u) {
+	if s.Status != Current || !kinds.IsCustom(u.GroupVersionKind().GroupKind()) || hasPhaseRule(u) {
 		return
 	}
 	var doubts []string
@@ -72,7 +71,7 @@ func awaitsStatus(u *unstructured.Unstructured) bool {
 	if LacksStatus(u) {
 		return true
 	}
-	if !isCustomKind(u.GroupVersionKind().GroupKind()) || u.GetDeletionTimestamp() != nil {
+	if !kinds.IsCustom(u.GroupVersionKind().GroupKind()) || u.GetDeletionTimestamp() != nil {
 		return false
 	}
 	u, _ = readable(u)
@@ -82,7 +81,7 @@ func awaitsStatus(u *unstructured.Unstructured) bool {
 // LacksStatus reports whether an object is a custom resource whose status no client has written: it has none, or only the
 // defaults of its schema. [Waiter.StatusResource] says whether its kind has a status.
 func LacksStatus(u *unstructured.Unstructured) bool {
-	if !isCustomKind(u.GroupVersionKind().GroupKind()) || u.GetDeletionTimestamp() != nil {
+	if !kinds.IsCustom(u.GroupVersionKind().GroupKind()) || u.GetDeletionTimestamp() != nil {
 		return false
 	}
 	content, isMap := u.Object["status"].(map[string]any)
@@ -94,11 +93,6 @@ func LacksStatus(u *unstructured.Unstructured) bool {
 	}
 	fields := u.GetManagedFields()
 	return len(fields) > 0 && !slices.ContainsFunc(fields, written)
-}
-
-// isCustomKind reports whether a kind is not one of Kubernetes.
-func isCustomKind(of schema.GroupKind) bool {
-	return strings.Contains(of.Group, ".") && !scheme.Scheme.IsGroupRegistered(of.Group) && of.Group != apiextensionsv1.GroupName && of.Group != apiServiceKind.Group
 }
 
 // StatusResource returns the resource of a kind, as RESOURCE.GROUP; empty if the kind has no status that clients write

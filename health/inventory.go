@@ -6,6 +6,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/ctrlplane/ctrlplane/internal/kinds"
 )
 
 // maxApplied is how many objects of inventories are read, one by one, for all searches that share lists.
@@ -62,7 +64,7 @@ func readInventoryEntry(entry any) (r Ref, ok bool) {
 // mayBeUnhealthy reports whether objects of a kind may be not healthy. Most kinds of Kubernetes have no state.
 func mayBeUnhealthy(kind schema.GroupKind) bool {
 	hasState := []schema.GroupKind{serviceKind, hpaKind, crdKind, apiServiceKind}
-	return isCustomKind(kind) || slices.Contains(hasState, kind) || slices.ContainsFunc(workloads, func(r schema.GroupVersionResource) bool {
+	return kinds.IsCustom(kind) || slices.Contains(hasState, kind) || slices.ContainsFunc(workloads, func(r schema.GroupVersionResource) bool {
 		return r.Group == kind.Group && r.Resource == strings.ToLower(kind.Kind)+"s"
 	})
 }

@@ -5,6 +5,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/ctrlplane/ctrlplane/internal/kinds"
 	"github.com/ctrlplane/ctrlplane/internal/words"
 )
 
@@ -22,7 +23,7 @@ func explainSpec(u *unstructured.Unstructured) string {
 	}
 	ready := number("status", "readyReplicas") + number("status", "numberReady") // of a DaemonSet
 	young := ready - number("status", "availableReplicas") - number("status", "numberAvailable")
-	if seconds := number("spec", "minReadySeconds"); seconds > 0 && young > 0 && !isCustomKind(u.GroupVersionKind().GroupKind()) {
+	if seconds := number("spec", "minReadySeconds"); seconds > 0 && young > 0 && !kinds.IsCustom(u.GroupVersionKind().GroupKind()) {
 		return fmt.Sprintf("Ready for less than %d s: %s (spec.minReadySeconds)", seconds, words.Count(young, "Pod"))
 	}
 	return ""

@@ -65,7 +65,7 @@ status:
 	}
 	if diff := cmp.Diff([][]string{
 		{"Namespace gone", "Terminating", "being deleted: Some resources are remaining: configmaps. has 1 resource instances", "2026-01-02T03:04:05Z"},
-		{"Deployment shop/late", "Failed", "ReplicaSet late-1: FailedCreate: exceeded quota: none", "0001-01-01T00:00:00Z"},
+		{"Deployment shop/late", "Failed", "exceeded its progressDeadlineSeconds of 5; ReplicaSet late-1: FailedCreate: exceeded quota: none", "0001-01-01T00:00:00Z"},
 		{"APIService v1.a.example.com", "InProgress", "not available: FailedDiscoveryCheck: connection refused", "2026-01-02T03:04:06Z"},
 	}, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)

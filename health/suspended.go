@@ -58,7 +58,7 @@ func (s *reasonSearch) customResources() ([]schema.GroupVersionResource, error) 
 		answer.err = fmt.Errorf("discover kinds: %w", err)
 	}
 	for _, r := range served {
-		if r.Namespaced && isCustomKind(schema.GroupKind{Group: r.Group}) && slices.Contains(r.Verbs, "list") {
+		if r.Namespaced && kinds.IsCustom(schema.GroupKind{Group: r.Group}) && slices.Contains(r.Verbs, "list") {
 			answer.resources = append(answer.resources, schema.GroupVersionResource{Group: r.Group, Version: r.Version, Resource: r.Name})
 		}
 	}

@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/dynamic"
 
+	"github.com/ctrlplane/ctrlplane/internal/kinds"
 	"github.com/ctrlplane/ctrlplane/internal/sleep"
 )
 
@@ -56,7 +57,7 @@ func (f *objectWatcher) stateForError(err error) (State, bool) {
 		return State{}, false
 	case errors.Is(err, errNotServed):
 		// Which versions of its groups Kubernetes serves does not change while it runs.
-		return State{Status: NotFound, Message: plainError(err), Final: !isCustomKind(f.gvk.GroupKind())}, true
+		return State{Status: NotFound, Message: plainError(err), Final: !kinds.IsCustom(f.gvk.GroupKind())}, true
 	case errors.Is(err, errNotWatchable):
 		return State{Status: Unknown, Message: plainError(err), Final: true}, true
 	}

@@ -16,6 +16,7 @@ import (
 	"k8s.io/client-go/dynamic"
 	"k8s.io/utils/ptr"
 
+	"github.com/ctrlplane/ctrlplane/internal/kinds"
 	"github.com/ctrlplane/ctrlplane/internal/requestlog"
 	"github.com/ctrlplane/ctrlplane/internal/words"
 )
@@ -128,7 +129,7 @@ func (s *reasonSearch) explainItself(u *unstructured.Unstructured) string {
 		return reason
 	}
 	text := s.addLastWarning(joinTexts(StateOf(u).Message, explainSpec(u)), u)
-	if isCustomKind(u.GroupVersionKind().GroupKind()) {
+	if kinds.IsCustom(u.GroupVersionKind().GroupKind()) {
 		text = s.addOwned(text, u)
 	}
 	return text
@@ -190,7 +191,7 @@ func (s *reasonSearch) explainDeletion(u *unstructured.Unstructured) string {
 		return text + explainVolumeUse(u)
 	case of == podKind && len(finalizers) == 0:
 		return text + "; the kubelet of its node has not stopped it"
-	case len(finalizers) > 0 && isCustomKind(of):
+	case len(finalizers) > 0 && kinds.IsCustom(of):
 		return text + explainDeleting(u)
 	}
 	return text

@@ -12,11 +12,21 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// explainDeployment examines the newest ReplicaSet.
+// explainDeployment says that the deadline for progress has passed, and what keeps the rollout.
 func (s *reasonSearch) explainDeployment(u *unstructured.Unstructured) string {
 	if isUnobserved(u) {
 		return ""
 	}
+	reason := s.explainRollout(u)
+	if c, _ := findCondition(u, string(appsv1.DeploymentProgressing)); c.Reason != progressDeadlineExceeded || reason == "" {
+		return reason // the message of the state says it, too
+	}
+	deadline, _, _ := unstructured.NestedInt64(u.Object, "spec", "progressDeadlineSeconds")
+	return fmt.Sprintf("exceeded its progressDeadlineSeconds of %d; %s", deadline, reason)
+}
+
+// explainRollout examines the newest ReplicaSet.
+func (s *reasonSearch) explainRollout(u *unstructured.Unstructured) string {
 	newest := newestReplicaSet(s.listOwned(appsv1.SchemeGroupVersion.WithResource("replicasets"), u))
 	if newest != nil && StateOf(newest).Status != Current {
 		return s.explainReplicaSet(newest)

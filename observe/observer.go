@@ -343,6 +343,10 @@ func (s *Snapshot) dueBy(by time.Time) (names []string) {
 		}
 	}
 	for _, t := range s.Timers {
+		if t.Awaited {
+			add(t.Controller, s.Time)
+			continue
+		}
 		add(t.Controller, t.Due)
 	}
 	return names

@@ -14,6 +14,8 @@ type Timer struct {
 	Due        time.Time `json:"due"`
 	// Reason is why it waits, if something has failed before: CrashLoopBackOff.
 	Reason string `json:"reason,omitempty"`
+	// Awaited says that the control plane is not settled before, however late that is.
+	Awaited bool `json:"awaited,omitempty"`
 }
 
 // compareTimers orders timers by due time.

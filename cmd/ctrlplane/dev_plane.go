@@ -53,7 +53,7 @@ func (p *devPlane) load(ctx context.Context) (objs []manifests.Object, err error
 	if err != nil {
 		return nil, err
 	}
-	more, err := loadManifests(ctx, paths, texts)
+	more, err := manifests.LoadAll(ctx, paths, texts)
 	return append(objs, more...), err
 }
 

@@ -20,6 +20,7 @@ import (
 	_ "github.com/ctrlplane/ctrlplane/cmd/ctrlplane/firstcollection" // before Kubernetes' packages
 	_ "github.com/ctrlplane/ctrlplane/cmd/ctrlplane/translations"    // before kubectl's packages
 	"github.com/ctrlplane/ctrlplane/internal/endsignals"
+	"github.com/ctrlplane/ctrlplane/internal/manifests"
 	"github.com/ctrlplane/ctrlplane/internal/usage"
 	"github.com/ctrlplane/ctrlplane/internal/words"
 )
@@ -76,14 +77,16 @@ func run(ctx context.Context, release func(), args []string) int {
 // printError prints an error as one line.
 func printError(err error) { writeError(errorOutput(), err) }
 
-// writeError writes an error as one line. Its text may be from an API server, a webhook
+// writeError writes an error as one line, or those of manifests as one line each. Its text may be from an API server, a webhook
 // or a file. An error without a text has been printed already.
 func writeError(out io.Writer, err error) {
 	if err == nil {
 		return
 	}
-	if text := words.OneLine(asCalled(err.Error())); text != "" {
-		fmt.Fprintf(out, "ctrlplane: %s\n", text)
+	for _, line := range manifests.ErrorLines(err) {
+		if text := words.OneLine(asCalled(line)); text != "" {
+			fmt.Fprintf(out, "ctrlplane: %s\n", text)
+		}
 	}
 }
 

@@ -99,14 +99,3 @@ func (m *manifestFlags) read(ctx context.Context) (paths []string, texts []manif
 	}
 	return paths, texts, nil
 }
-
-// loadManifests reads the objects of files and texts.
-func loadManifests(ctx context.Context, paths []string, texts []manifests.Text) (all []manifests.Object, err error) {
-	if len(paths) > 0 {
-		if all, err = manifests.Load(ctx, paths); err != nil {
-			return nil, err
-		}
-	}
-	more, err := manifests.LoadTexts(texts)
-	return append(all, more...), err
-}

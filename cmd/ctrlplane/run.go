@@ -211,7 +211,7 @@ func (r *runCommand) run(ctx context.Context, args []string) (code int, err erro
 		err = r.printExpired(err)
 	}()
 	if err := r.loadApplied(ctx); err != nil {
-		return r.startFailure(ctx, err)
+		return r.startFailure(ctx, report.StartManifests, err)
 	}
 	if c, err = newCommandProcess(args); err != nil {
 		return startExitCode(err), err
@@ -220,16 +220,19 @@ func (r *runCommand) run(ctx context.Context, args []string) (code int, err erro
 		c.recordOutput(r.report.report.RecordOutput)
 	}
 	if err := r.startPlane(ctx, c); err != nil {
-		return r.startFailure(ctx, err)
+		what := report.StartControlPlane
+		if _, refused := errors.AsType[*manifests.Errors](err); refused {
+			what = report.StartManifests
+		}
+		return r.startFailure(ctx, what, err)
 	}
 	ready = true
 	if err := r.up.account.writeKubeconfig(ctx, r.up.server.DataDir(), r.up.server.RESTConfig()); err != nil {
-		return r.startFailure(ctx, err)
+		return r.startFailure(ctx, report.StartControlPlane, err)
 	}
 	stopWatching()
 	if ctx.Err() != nil {
-		r.interrupt(r.earlyInterrupted())
-		return signalExitCode(r.interrupted), errors.New("interrupted before the command was started")
+		return r.startFailure(ctx, report.StartControlPlane, errors.New("interrupted before the command was started"))
 	}
 	r.followDeletions(ctx)
 	return r.runToEnd(c)
@@ -247,8 +250,10 @@ func (r *runCommand) followDeletions(ctx context.Context) {
 	}
 }
 
-// startFailure returns the exit code for an error before the command, and the error.
-func (r *runCommand) startFailure(ctx context.Context, err error) (int, error) {
+// startFailure returns the exit code for an error before the command, and the error. what has failed.
+func (r *runCommand) startFailure(ctx context.Context, what string, err error) (int, error) {
+	r.report.setNotRun(what)
+	r.skipAssertions()
 	if ctx.Err() != nil {
 		r.interrupt(r.earlyInterrupted())
 		return signalExitCode(r.interrupted), err

@@ -10,9 +10,11 @@ import (
 	"time"
 
 	"github.com/spf13/pflag"
+	"k8s.io/client-go/rest"
 
 	"github.com/ctrlplane/ctrlplane/health/assert"
 	"github.com/ctrlplane/ctrlplane/health/settled"
+	"github.com/ctrlplane/ctrlplane/internal/manifests"
 	"github.com/ctrlplane/ctrlplane/internal/usage"
 	"github.com/ctrlplane/ctrlplane/internal/words"
 	"github.com/ctrlplane/ctrlplane/observe"
@@ -230,6 +232,38 @@ func (r *runCommand) judgeObjects(ctx context.Context) []string {
 	return []string{assert.Healthy + ": " + failure}
 }
 
+// readAfterRefusal reads the objects for the report when the API server has refused some of the manifests.
+func (r *runCommand) readAfterRefusal(parent context.Context, cfg *rest.Config) {
+	if r.report.report == nil {
+		return
+	}
+	r.report.beginStage("report")
+	ctx, cancel := context.WithTimeoutCause(parent, collectTimeout, fmt.Errorf("no answer within %v", collectTimeout))
+	defer cancel()
+	r.report.report.RecordEnd(ctx)
+	var src observe.Source
+	if o := r.up.server.Observer(); o != nil {
+		src = o
+	}
+	state := report.ReadState(ctx, cfg, r.applied, src)
+	state.SkipUnhealthy()
+	r.report.report.SetState(ctx, state)
+}
+
+// skipAssertions records that nothing is asserted, because the command was not run.
+func (r *runCommand) skipAssertions() {
+	rules := r.assertions.rules.Names()
+	if r.assertions.healthy {
+		rules = slices.Insert(rules, 0, assert.Healthy)
+	}
+	if r.settle {
+		rules = slices.Insert(rules, 0, assert.Settle)
+	}
+	for _, rule := range rules {
+		r.report.addAssertions(assert.Result{Rule: rule, Skipped: "the command was not run"})
+	}
+}
+
 // maxDoubts is of how many objects it is said why it is doubtful that they are healthy.
 const maxDoubts = 10
 
@@ -289,7 +323,8 @@ func (r *runCommand) loadApplied(ctx context.Context) (err error) {
 	}
 	if r.report.dir != "" || r.settle || r.assertions.healthy {
 		s := &r.up.server
-		r.applied, err = loadManifests(ctx, s.Manifests, s.ManifestTexts)
+		r.applied, err = manifests.LoadAll(ctx, s.Manifests, s.ManifestTexts)
+		r.report.addWarnings(manifests.Duplicates(r.applied))
 	}
 	return err
 }

@@ -167,6 +167,20 @@ func (r *runReport) setInterrupted(signal string) {
 	r.outcome.Interrupted = signal
 }
 
+// addWarnings records warnings about the run.
+func (r *runReport) addWarnings(lines []string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.outcome.Warnings = append(r.outcome.Warnings, lines...)
+}
+
+// setNotRun records that the command was not run because something else has failed.
+func (r *runReport) setNotRun(failed string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.outcome.NotRun = failed
+}
+
 func (r *runReport) setState(s *report.State) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -226,6 +240,9 @@ func (r *runReport) endLine(code int, err error, settle bool) string {
 	line := o.Line()
 	passed := code == 0 && err == nil
 	var facts []string
+	if o.NotRun != "" {
+		facts = append(facts, "the command was not run")
+	}
 	if passed && settle {
 		facts = append(facts, "settled")
 	}

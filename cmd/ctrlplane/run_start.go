@@ -13,7 +13,12 @@ import (
 // startPlane starts the control plane.
 func (r *runCommand) startPlane(ctx context.Context, c *commandProcess) error {
 	s := &r.up.server
-	s.OnStage = func(ctrlplane.Stage) { r.report.startRecording(s) }
+	s.OnStage = func(stage ctrlplane.Stage) {
+		r.report.startRecording(s)
+		if stage.Reader != nil && !errors.Is(stage.Err, context.Canceled) {
+			r.readAfterRefusal(ctx, stage.Reader)
+		}
+	}
 	s.Observe.ExcludeStart = r.assertions.rules.Limits()
 	s.OnWarning = printWarning
 	earlystderr.Capture(logEarlyStderr)

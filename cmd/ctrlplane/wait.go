@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/ctrlplane/ctrlplane/health"
+	"github.com/ctrlplane/ctrlplane/internal/manifests"
 	"github.com/ctrlplane/ctrlplane/internal/suggest"
 	"github.com/ctrlplane/ctrlplane/internal/usage"
 	"github.com/ctrlplane/ctrlplane/internal/words"
@@ -336,7 +337,7 @@ func (w *waitCommand) fileRefs(ctx context.Context) ([]health.Ref, error) {
 	if err != nil {
 		return nil, err
 	}
-	objects, err := loadManifests(ctx, paths, texts)
+	objects, err := manifests.LoadAll(ctx, paths, texts)
 	if err != nil {
 		return nil, err
 	}

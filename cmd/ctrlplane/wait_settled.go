@@ -29,7 +29,8 @@ func newWaitSettled(w *waitCommand) *cobra.Command {
 controller or in the scheduler, no delayed key is due within the horizon, no write
 is in flight, and every event handler has received the last write to the resource
 that it watches. Leases and events do not count. Held writes of a paused controller
-do.
+do, and so does a liveness probe on a simulated node that has failed, but not often
+enough yet to restart its container.
 
 Unnamed queues and the informers of the scheduler and of the simulated nodes cannot
 be observed. For these, nothing must have been written, delivered or synced for

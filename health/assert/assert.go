@@ -74,6 +74,7 @@ type Result struct {
 	Failure  string   // why it does not hold, in one line; empty if it holds
 	Evidence []string // of a failure, one line each
 	Warnings []string // of a result that holds, one line each
+	Skipped  string   // why it was not checked; empty if it was
 }
 
 // Limits reports whether a count is limited.
@@ -95,6 +96,20 @@ func Check(r Rules, now observe.Snapshot, records []observe.Record) []Result {
 		all = append(all, checkLoops(records))
 	}
 	return all
+}
+
+// Names returns the rules of the results of Check.
+func (r *Rules) Names() (names []string) {
+	for _, l := range r.Conflicts {
+		names = append(names, MaxConflicts+" "+l.String())
+	}
+	for _, l := range r.FailedSyncs {
+		names = append(names, MaxFailedSyncs+" "+l.String())
+	}
+	if r.NoHotLoop {
+		names = append(names, NoHotLoop)
+	}
+	return names
 }
 
 // counted is a number that can be limited.

@@ -71,7 +71,7 @@ func RemainingWork(s observe.Snapshot, horizon time.Duration) []Work {
 	}
 	l.addLag()
 	for _, t := range s.Timers {
-		if l.isDue(t.Due) {
+		if t.Awaited || l.isDue(t.Due) {
 			l.add(t.Controller, timerText(t)+" is due"+l.timeUntil(t.Due))
 		}
 	}

@@ -176,6 +176,9 @@ func TestRemainingWork(t *testing.T) {
 		{"a restart beyond the horizon", quietSnapshot(func(s *observe.Snapshot) {
 			s.Timers = []observe.Timer{{Controller: "simulated-kubelet", What: "Pod shop/c-1", Due: now.Add(9 * time.Second), Reason: "CrashLoopBackOff"}}
 		}), nil},
+		{"a probe that decides, beyond the horizon", quietSnapshot(func(s *observe.Snapshot) {
+			s.Timers = []observe.Timer{{Controller: "simulated-kubelet", What: "the liveness probe of container app", Due: now.Add(9 * time.Second), Awaited: true}}
+		}), []Work{{"simulated-kubelet", []string{"the liveness probe of container app is due in 9.0 s"}}}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			if diff := cmp.Diff(test.want, RemainingWork(test.snapshot, time.Second)); diff != "" {

@@ -3,6 +3,7 @@ package manifests
 import (
 	"context"
 	"fmt"
+	"regexp"
 	"slices"
 	"time"
 
@@ -30,6 +31,12 @@ const fieldManager = "ctrlplane"
 // reason.
 const defaultRetryTimeout = 15 * time.Second
 
+// laterRetryTimeout is how long the objects after the first one that was retried in vain may take all together.
+const laterRetryTimeout = 5 * time.Second
+
+// minRetryTimeout lets one request end.
+const minRetryTimeout = time.Second
+
 // userAgent is the name of the client that applies manifests.
 const userAgent = "ctrlplane"
 
@@ -38,9 +45,10 @@ const userAgent = "ctrlplane"
 // intercepts requests, such as webhooks. The namespace of a namespaced object that has
 // none is "default". The server rejects unknown fields, and fields that another field
 // manager has changed. A transient failure, such as that of a Pod whose namespace has no
-// ServiceAccount yet, is retried for up to 15 s, within ctx. Apply stops at the first
-// other failure; the error names the file, the object and the server's reason. If the
-// kind of an object is unknown, it applies nothing. It returns the objects as the server has
+// ServiceAccount yet, is retried for up to 15 s, within ctx. After an object that is refused, Apply
+// goes on with those that do not need it: it leaves out what is in a Namespace, or of the kinds
+// of a CustomResourceDefinition, that was refused. An error is an *Errors; each names the file,
+// the object and the server's reason. Apply returns the objects as the server has
 // stored them, in the order of objs.
 func Apply(ctx context.Context, cfg *rest.Config, objs []Object) ([]Object, error) {
 	cfg = rest.CopyConfig(cfg)
@@ -63,6 +71,7 @@ func Apply(ctx context.Context, cfg *rest.Config, objs []Object) ([]Object, erro
 	}
 	a := &applier{
 		client:       dyn,
+		kinds:        disco,
 		mapper:       restmapper.NewDeferredDiscoveryRESTMapperWithContext(memory.NewMemCacheClientWithContext(disco)),
 		retryTimeout: defaultRetryTimeout,
 	}
@@ -78,37 +87,44 @@ func Apply(ctx context.Context, cfg *rest.Config, objs []Object) ([]Object, erro
 
 type applier struct {
 	client       dynamic.Interface
+	kinds        discovery.DiscoveryInterfaceWithContext
 	mapper       *restmapper.DeferredDiscoveryRESTMapper
 	retryTimeout time.Duration
+	limit        time.Time                                                 // of retries, once an object was retried in vain
 	stored       map[*unstructured.Unstructured]*unstructured.Unstructured // by the object that was applied
+	refused      refusals
 }
 
 // applyAll applies the objects in order, and notes what the server has stored.
 func (a *applier) applyAll(ctx context.Context, objs []Object) error {
-	if err := a.checkKinds(ctx, objs); err != nil {
-		return err
-	}
 	a.stored = make(map[*unstructured.Unstructured]*unstructured.Unstructured, len(objs))
+	a.checkKinds(ctx, objs)
 	var waiting []Object // CustomResourceDefinitions that may not be served yet
 	for _, o := range objs {
 		if phaseOf(o.GroupVersionKind().GroupKind()) > phaseCRDs {
-			if err := a.waitUntilServed(ctx, waiting); err != nil {
-				return err
-			}
+			a.waitUntilServed(ctx, waiting)
 			waiting = nil
+		}
+		switch {
+		case ctx.Err() != nil && len(a.refused.errs) > 0: // the last error says so
+			return asError(a.refused.errs)
+		case a.refused.affects(o):
+			continue
+		case a.retriesAreOver():
+			return asError(append(a.refused.errs, fmt.Errorf("%s and what follows it was not applied: the API server has refused others for too long", o.Source)))
 		}
 		err := a.retry(ctx, func(ctx context.Context) (err error) {
 			a.stored[o.Unstructured], err = a.applyObject(ctx, o)
 			return err
 		})
 		if err != nil {
-			return refusedError(o, err)
-		}
-		if o.GroupVersionKind().GroupKind() == crdKind {
+			a.refused.add(o, refusedError(o, err))
+		} else if o.GroupVersionKind().GroupKind() == crdKind {
 			waiting = append(waiting, o)
 		}
 	}
-	return a.waitUntilServed(ctx, waiting)
+	a.waitUntilServed(ctx, waiting)
+	return asError(a.refused.errs)
 }
 
 // applyObject returns the object as the server has stored it.
@@ -138,18 +154,24 @@ func (a *applier) applyObject(ctx context.Context, o Object) (*unstructured.Unst
 	})
 }
 
-// refusedError returns the server's reason as one line, with a way to resolve a conflict.
+// refusedError returns the server's reason as one line, with a way to resolve a conflict, or to do without a webhook.
 func refusedError(o Object, err error) error {
 	hint := ""
-	if apierrors.IsConflict(err) {
+	switch {
+	case apierrors.IsConflict(err):
 		hint = `: remove the field from the file, or take over its ownership with "kubectl apply --server-side --force-conflicts --field-manager=` + fieldManager + `"`
+	case errorContains(err, "webhook") && missingService.MatchString(err.Error()):
+		hint = ": the programs of Pods do not run here: leave out what configures the webhook, or run it on this machine and set its url"
 	}
 	return o.errorf("%w%s", oneline.Error(err), hint)
 }
 
-// checkKinds rejects an object whose kind is neither known to the server nor defined by
+// missingService is how the error of a call to a webhook ends whose Service does not exist.
+var missingService = regexp.MustCompile(`service "[^"]*" not found`)
+
+// checkKinds refuses objects whose kind is neither known to the server nor defined by
 // a CustomResourceDefinition among the objects.
-func (a *applier) checkKinds(ctx context.Context, objs []Object) error {
+func (a *applier) checkKinds(ctx context.Context, objs []Object) {
 	known := map[schema.GroupVersionKind]bool{}
 	for _, o := range objs {
 		for _, gvk := range definedKinds(o.Unstructured) {
@@ -166,9 +188,12 @@ func (a *applier) checkKinds(ctx context.Context, objs []Object) error {
 			return err
 		})
 		if err != nil {
-			return refusedError(o, err)
+			a.refused.add(o, refusedError(o, err))
+			if ctx.Err() != nil {
+				return
+			}
+			continue
 		}
 		known[gvk] = true
 	}
-	return nil
 }

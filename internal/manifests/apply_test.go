@@ -146,28 +146,65 @@ func TestApplyExistingCRD(t *testing.T) {
 
 func TestApplyUnknownKind(t *testing.T) {
 	tests := []struct {
-		name, kind, docs string
+		name, apiVersion, kind, before, want string
 	}{
-		{"no definition", "example.com/v1, Bar", manifest("example.com/v1", "Bar", "x")},
-		{"of another version", "example.com/v2, Foo", crdManifest("v1") + "---\n" + manifest("example.com/v2", "Foo", "x")},
-		{"misspelt", "v1, Configmap", manifest("v1", "Configmap", "x")},
-		{"unknown version of a known group", "apps/v1beta1, Deployment", manifest("apps/v1beta1", "Deployment", "x")},
+		{"no definition", "example.com/v1", "Bar", "", "the server has no kind Bar in example.com/v1: correct its spelling, or add its CustomResourceDefinition"},
+		{"of another version", "example.com/v2", "Foo", crdManifest("v1") + "---\n", "the server has no kind Foo in example.com/v2: correct its spelling, or add its CustomResourceDefinition"},
+		{"misspelt", "v1", "Configmap", "", "the control plane does not serve kind Configmap in v1, a group of Kubernetes: correct its kind and apiVersion"},
+		{"removed version", "apps/v1beta1", "Deployment", "", "kind Deployment is not served in apps/v1beta1 but in apps/v1: correct its apiVersion"},
+		{"removed group", "extensions/v1beta1", "Deployment", "", "kind Deployment is not served in extensions/v1beta1 but in apps/v1: correct its apiVersion"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			s := newFakeServer(t)
-			objs := mustLoad(t, manifest("v1", "Namespace", "first"), tt.docs)
+			objs := mustLoad(t, tt.before+manifest(tt.apiVersion, tt.kind, "x"))
 			_, err := Apply(t.Context(), s.config, objs)
-			gv, kind, _ := strings.Cut(tt.kind, ", ")
-			want := fmt.Sprintf("manifests: %s: %s x: the server has no kind %s in %s: correct its spelling, or add its CustomResourceDefinition",
-				objs[len(objs)-1].Source, kind, kind, gv)
+			want := fmt.Sprintf("manifests: %s: %s x: %s", objs[len(objs)-1].Source, tt.kind, tt.want)
 			if err == nil || err.Error() != want {
 				t.Errorf("error is\n%v\nwant\n%s", err, want)
 			}
-			if len(s.patches) > 0 {
-				t.Errorf("something was applied: %q", s.patches)
-			}
 		})
+	}
+}
+
+// TestApplyGoesOn has objects of which several are refused, some because others are.
+func TestApplyGoesOn(t *testing.T) {
+	s := newFakeServer(t)
+	s.answer = func(path string, _ int) *metav1.Status {
+		if strings.HasSuffix(path, "/bad") || strings.HasSuffix(path, "/foos.example.com") {
+			return &metav1.Status{Code: 422, Reason: metav1.StatusReasonInvalid, Message: "invalid"}
+		}
+		return nil
+	}
+	objs := mustLoad(t,
+		manifest("v1", "Namespace", "bad"),
+		"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: inside, namespace: bad}\n",
+		crdManifest("v1"),
+		manifest("example.com/v1", "Foo", "follows"),
+		manifest("example.org/v1", "Bar", "unknown"),
+		configMapManifest("good"),
+		manifest("v1", "Service", "bad"),
+		manifest("apps/v1", "Deployment", "good"),
+	)
+	_, err := Apply(t.Context(), s.config, objs)
+	want := []string{
+		"manifests: " + objs[4].Source + ": Bar unknown: the server has no kind Bar in example.org/v1: correct its spelling, or add its CustomResourceDefinition",
+		"manifests: " + objs[0].Source + ": Namespace bad: invalid",
+		"manifests: " + objs[2].Source + ": CustomResourceDefinition foos.example.com: invalid",
+		"manifests: " + objs[6].Source + ": Service bad: invalid",
+	}
+	if err == nil {
+		t.Fatal("no error")
+	}
+	if lines := ErrorLines(fmt.Errorf("--crds: %w: name others", err)); lines[0] != "--crds: "+want[0] || lines[3] != want[3]+": name others" {
+		t.Errorf("wrapped: %q", lines)
+	}
+	if diff := cmp.Diff(want, ErrorLines(err)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	applied := []string{"/api/v1/namespaces/default/configmaps/good" + applyOptions, "/apis/apps/v1/namespaces/default/deployments/good" + applyOptions}
+	if diff := cmp.Diff(applied, s.patches); diff != "" {
+		t.Errorf("applied (-want +got):\n%s", diff)
 	}
 }
 
@@ -184,6 +221,10 @@ func TestApplyRefused(t *testing.T) {
 		{"denied", metav1.Status{Code: 403, Reason: metav1.StatusReasonForbidden, Message: `admission webhook "w" denied the request: no`}, `admission webhook "w" denied the request: no`},
 		{"no namespace", metav1.Status{Code: 404, Reason: metav1.StatusReasonNotFound, Message: `namespaces "default" not found`}, `namespaces "default" not found`},
 		{
+			"webhook without a Service", metav1.Status{Code: 400, Message: `failed calling webhook "w": Post "https://w.default.svc": service "w" not found`},
+			`failed calling webhook "w": Post "https://w.default.svc": service "w" not found: the programs of Pods do not run here: leave out what configures the webhook, or run it on this machine and set its url`,
+		},
+		{
 			"conflict", metav1.Status{Code: 409, Reason: metav1.StatusReasonConflict, Message: "Apply failed with 1 conflict: conflict with \"kubectl\": .spec.x"},
 			`Apply failed with 1 conflict: conflict with "kubectl": .spec.x: remove the field from the file, or take over its ownership with "kubectl apply --server-side --force-conflicts --field-manager=ctrlplane"`,
 		},
@@ -197,7 +238,7 @@ func TestApplyRefused(t *testing.T) {
 				}
 				return nil
 			}
-			_, err := Apply(t.Context(), s.config, mustLoad(t, configMapManifest("a"), manifest("v1", "Pod", "p"), manifest("v1", "Service", "never")))
+			_, err := Apply(t.Context(), s.config, mustLoad(t, configMapManifest("a"), manifest("v1", "Pod", "p")))
 			want := prefix + tt.want
 			if err == nil || err.Error() != want {
 				t.Errorf("error is\n%v\nwant\n%s", err, want)

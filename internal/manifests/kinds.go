@@ -1,7 +1,9 @@
 package manifests
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -12,6 +14,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/ctrlplane/ctrlplane/internal/kinds"
 )
 
 // transientError is an error that may not occur again a moment later.
@@ -44,8 +48,12 @@ func (a *applier) restMapping(ctx context.Context, gvk schema.GroupVersionKind) 
 	case defined:
 		return nil, errNotServed
 	}
-	return nil, fmt.Errorf("the server has no kind %s in %s: correct its spelling, or add its CustomResourceDefinition",
-		gvk.Kind, gvk.GroupVersion())
+	if kinds.IsCustom(gvk.GroupKind()) {
+		return nil, fmt.Errorf("the server has no kind %s in %s: correct its spelling, or add its CustomResourceDefinition",
+			gvk.Kind, gvk.GroupVersion())
+	}
+	why, err := kinds.ExplainUnserved(ctx, a.kinds, gvk)
+	return nil, cmp.Or(err, errors.New(why))
 }
 
 // hasCRD reports whether the server has a CustomResourceDefinition of a kind.
@@ -63,8 +71,8 @@ func (a *applier) hasCRD(ctx context.Context, gvk schema.GroupVersionKind) (bool
 }
 
 // waitUntilServed waits until the server serves what the CustomResourceDefinitions
-// define, and lists it in discovery.
-func (a *applier) waitUntilServed(ctx context.Context, crds []Object) error {
+// define, and lists it in discovery. It refuses those of which that is not so.
+func (a *applier) waitUntilServed(ctx context.Context, crds []Object) {
 	for _, crd := range crds {
 		err := a.retry(ctx, func(ctx context.Context) error {
 			u, err := a.client.Resource(crdResource()).Get(ctx, crd.GetName(), metav1.GetOptions{})
@@ -82,10 +90,12 @@ func (a *applier) waitUntilServed(ctx context.Context, crds []Object) error {
 			return nil
 		})
 		if err != nil {
-			return refusedError(crd, err)
+			a.refused.add(crd, refusedError(crd, err))
+			if ctx.Err() != nil {
+				return
+			}
 		}
 	}
-	return nil
 }
 
 // checkEstablished returns why a CustomResourceDefinition is not established.
@@ -113,11 +123,11 @@ func definedKinds(u *unstructured.Unstructured) []schema.GroupVersionKind {
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, &crd); err != nil {
 		return nil // the server reports what is wrong with it
 	}
-	var kinds []schema.GroupVersionKind
+	var defined []schema.GroupVersionKind
 	for _, v := range crd.Spec.Versions {
 		if v.Served {
-			kinds = append(kinds, schema.GroupVersionKind{Group: crd.Spec.Group, Version: v.Name, Kind: crd.Spec.Names.Kind})
+			defined = append(defined, schema.GroupVersionKind{Group: crd.Spec.Group, Version: v.Name, Kind: crd.Spec.Names.Kind})
 		}
 	}
-	return kinds
+	return defined
 }

@@ -31,7 +31,7 @@ func (o Object) String() string {
 
 // errorf returns an error about the object, in one line.
 func (o Object) errorf(format string, args ...any) error {
-	return fmt.Errorf("manifests: %s: %s: %w", o.Source, o, fmt.Errorf(format, args...))
+	return fmt.Errorf("%s: %s: %w", o.Source, o, fmt.Errorf(format, args...))
 }
 
 // ErrNoFile is in the error of Load for a folder without files that it reads.
@@ -40,27 +40,42 @@ var ErrNoFile = errors.New("in this folder (its subfolders are not read)")
 // Load reads the objects of files and folders, in the given order; those of a folder in
 // the order of the file names. In a folder it reads the files that end in .yaml, .yml or
 // .json and, like kubectl without -R, no subfolders. A file contains any number of YAML
-// or JSON documents; a list (kind List) is replaced by its items. Errors name the
-// file and the line. It is an error if there is no object at all.
+// or JSON documents; a list (kind List) is replaced by its items. An error is an *Errors with
+// those of all documents. It is an error if there is no object at all.
 func Load(ctx context.Context, paths []string) ([]Object, error) {
 	var all []Object
+	var errs []error
 	for _, path := range paths {
 		files, err := listFiles(path)
 		if err != nil {
-			return nil, fmt.Errorf("manifests: %w", err)
+			errs = append(errs, err)
 		}
 		for _, file := range files {
-			objs, err := loadFile(ctx, file)
-			if err != nil {
-				return nil, fmt.Errorf("manifests: %w", err)
-			}
+			objs, failed := loadFile(ctx, file)
+			errs = append(errs, failed...)
 			all = append(all, objs...)
 		}
 	}
-	if len(all) == 0 {
-		return nil, fmt.Errorf("manifests: no object in %s: add one, or leave it out", strings.Join(paths, ", "))
+	if len(all)+len(errs) == 0 {
+		errs = append(errs, fmt.Errorf("no object in %s: add one, or leave it out", strings.Join(paths, ", ")))
+	}
+	if len(errs) > 0 {
+		return nil, asError(errs)
 	}
 	return all, nil
+}
+
+// LoadAll reads the objects of files and folders, if there are any, and of texts. Its errors are those of Load and LoadTexts.
+func LoadAll(ctx context.Context, paths []string, texts []Text) (all []Object, err error) {
+	var pathsErr error
+	if len(paths) > 0 {
+		all, pathsErr = Load(ctx, paths)
+	}
+	more, textsErr := LoadTexts(texts)
+	if err := join(pathsErr, textsErr); err != nil {
+		return nil, err
+	}
+	return append(all, more...), nil
 }
 
 // listFiles returns the file at a path, or the files to read in a folder.

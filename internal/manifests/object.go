@@ -11,43 +11,43 @@ import (
 
 // decodeObjects returns the document's object, or the items of its list; none if the
 // document is null.
-func (d decodedDocument) decodeObjects(source string) ([]Object, error) {
+func (d decodedDocument) decodeObjects(source string) ([]Object, []error) {
 	if d.value == nil {
 		return nil, nil
 	}
 	return objectsOf(source, d.value)
 }
 
-func objectsOf(source string, value any) ([]Object, error) {
+func objectsOf(source string, value any) ([]Object, []error) {
+	fail := func(err error) ([]Object, []error) { return nil, []error{fmt.Errorf("%s: %w", source, err)} }
 	content, ok := value.(map[string]any)
 	if !ok {
-		return nil, fmt.Errorf("%s: not an object but %s", source, typeName(value))
+		return fail(fmt.Errorf("not an object but %s", typeName(value)))
 	}
 	u := &unstructured.Unstructured{Object: content}
 	if err := checkType(content); err != nil {
-		return nil, fmt.Errorf("%s: %w", source, err)
+		return fail(err)
 	}
 	if items, ok := content["items"]; ok && strings.HasSuffix(u.GetKind(), "List") {
 		return listItems(source, u, items)
 	}
 	if err := checkName(content); err != nil {
-		return nil, fmt.Errorf("%s: %s: %w", source, u.GetKind(), err)
+		return fail(fmt.Errorf("%s: %w", u.GetKind(), err))
 	}
 	return []Object{{Source: source, Unstructured: u}}, nil
 }
 
 // listItems returns the items of a list. In a typed list, such as a ConfigMapList, the
 // items may leave out apiVersion and kind.
-func listItems(source string, list *unstructured.Unstructured, items any) ([]Object, error) {
+func listItems(source string, list *unstructured.Unstructured, items any) (all []Object, errs []error) {
 	if items == nil {
 		return nil, nil
 	}
 	values, ok := items.([]any)
 	if !ok {
-		return nil, fmt.Errorf("%s: %s: items is not a list but %s", source, list.GetKind(), typeName(items))
+		return nil, []error{fmt.Errorf("%s: %s: items is not a list but %s", source, list.GetKind(), typeName(items))}
 	}
 	kind := strings.TrimSuffix(list.GetKind(), "List")
-	var all []Object
 	for i, value := range values {
 		if item, ok := value.(map[string]any); ok && kind != "" {
 			for key, implied := range map[string]string{"apiVersion": list.GetAPIVersion(), "kind": kind} {
@@ -56,13 +56,10 @@ func listItems(source string, list *unstructured.Unstructured, items any) ([]Obj
 				}
 			}
 		}
-		objs, err := objectsOf(fmt.Sprintf("%s, item %d", source, i+1), value)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, objs...)
+		objs, failed := objectsOf(fmt.Sprintf("%s, item %d", source, i+1), value)
+		all, errs = append(all, objs...), append(errs, failed...)
 	}
-	return all, nil
+	return all, errs
 }
 
 func checkType(content map[string]any) error {

@@ -30,36 +30,33 @@ func (e *lineError) Error() string { return e.err.Error() }
 func (e *lineError) Unwrap() error { return e.err }
 
 // loadFile reads the objects of a file; its errors name file and line.
-func loadFile(ctx context.Context, path string) ([]Object, error) {
+func loadFile(ctx context.Context, path string) ([]Object, []error) {
 	data, err := limitread.FileContext(ctx, path, maxFileBytes)
 	if err != nil {
-		return nil, pathError(path, err)
+		return nil, []error{pathError(path, err)}
 	}
 	return parseFile(path, data)
 }
 
-// parseFile reads the objects of a file's content.
-func parseFile(path string, data []byte) (_ []Object, err error) {
+// parseFile reads the objects of a file's content, and returns the errors of its documents.
+func parseFile(path string, data []byte) (all []Object, errs []error) {
 	// A byte order mark decides: PowerShell writes UTF-16.
-	data, _, err = transform.Bytes(unicode.BOMOverride(transform.Nop), data)
+	data, _, err := transform.Bytes(unicode.BOMOverride(transform.Nop), data)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
+		return nil, []error{fmt.Errorf("%s: %w", path, err)}
 	}
-	var all []Object
 	for _, part := range splitDocuments(data) {
 		docs, err := part.decode()
 		if err != nil {
-			return nil, locateError(path, part.line, err)
+			errs = append(errs, locateError(path, part.line, err))
 		}
 		for _, doc := range docs {
-			objs, err := doc.decodeObjects(fmt.Sprintf("%s:%d", path, doc.line))
-			if err != nil {
-				return nil, err
-			}
+			objs, failed := doc.decodeObjects(fmt.Sprintf("%s:%d", path, doc.line))
+			errs = append(errs, failed...)
 			all = append(all, objs...)
 		}
 	}
-	return all, nil
+	return all, errs
 }
 
 var lineNumber = regexp.MustCompile(`(?:yaml: )?line (\d+): `)

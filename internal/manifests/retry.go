@@ -19,7 +19,11 @@ import (
 // retry calls do until it succeeds, fails with an error that is not transient, or the
 // timeout has passed; then it returns the last error.
 func (a *applier) retry(ctx context.Context, do func(context.Context) error) error {
-	bounded, cancel := context.WithTimeout(ctx, a.retryTimeout)
+	timeout := a.retryTimeout
+	if !a.limit.IsZero() {
+		timeout = min(timeout, max(time.Until(a.limit), minRetryTimeout))
+	}
+	bounded, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	delays := wait.Backoff{Duration: 20 * time.Millisecond, Factor: 1.5, Steps: 100, Cap: 500 * time.Millisecond}.DelayFunc()
 	var last error
@@ -39,10 +43,16 @@ func (a *applier) retry(ctx context.Context, do func(context.Context) error) err
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
 	case bounded.Err() != nil && last != nil:
-		return fmt.Errorf("%w (retried for %v)", last, a.retryTimeout)
+		if a.limit.IsZero() {
+			a.limit = time.Now().Add(laterRetryTimeout)
+		}
+		return fmt.Errorf("%w (retried for %v)", last, timeout.Round(time.Millisecond))
 	}
 	return err
 }
+
+// retriesAreOver reports whether objects were retried in vain for so long that the others are not applied.
+func (a *applier) retriesAreOver() bool { return !a.limit.IsZero() && !time.Now().Before(a.limit) }
 
 // isTransient reports whether an error may not occur again a moment later, because the
 // server is busy or has not processed a recent write yet.

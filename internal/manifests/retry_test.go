@@ -3,6 +3,7 @@ package manifests
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net"
 	"net/http"
 	"strings"
@@ -11,6 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/discovery/cached/memory"
@@ -31,6 +33,7 @@ func (s *fakeServer) applierWithTimeout(t *testing.T, patience time.Duration) *a
 	}
 	return &applier{
 		client:       dyn,
+		kinds:        disco,
 		mapper:       restmapper.NewDeferredDiscoveryRESTMapperWithContext(memory.NewMemCacheClientWithContext(disco)),
 		retryTimeout: patience,
 	}
@@ -98,6 +101,36 @@ func TestApplyRetryTimeout(t *testing.T) {
 	}
 }
 
+// TestApplyRetriesInVain has more objects that are retried than there is time for.
+func TestApplyRetriesInVain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newFakeServer(t)
+		s.answer = func(string, int) *metav1.Status {
+			return &metav1.Status{Code: http.StatusServiceUnavailable, Reason: metav1.StatusReasonServiceUnavailable, Message: "starting"}
+		}
+		var docs []string
+		for i := range 9 {
+			docs = append(docs, manifest("v1", "Pod", fmt.Sprint("p", i)))
+		}
+		began := time.Now()
+		err := s.applierWithTimeout(t, 2*time.Second).applyAll(t.Context(), mustLoad(t, docs...))
+		want := []string{
+			"manifests: a.yaml:1: Pod p0: starting (retried for 2s)", "manifests: a.yaml:5: Pod p1: starting (retried for 2s)",
+			"manifests: a.yaml:9: Pod p2: starting (retried for 2s)", "manifests: a.yaml:13: Pod p3: starting (retried for 1s)",
+			"manifests: a.yaml:17 and what follows it was not applied: the API server has refused others for too long",
+		}
+		if err == nil {
+			t.Fatal("no error")
+		}
+		if diff := cmp.Diff(want, ErrorLines(err)); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+		if took := time.Since(began); took != 7*time.Second {
+			t.Errorf("took %v", took)
+		}
+	})
+}
+
 func TestApplyNamesNotAccepted(t *testing.T) { synctest.Test(t, testApplyNamesNotAccepted) }
 
 func testApplyNamesNotAccepted(t *testing.T) {
@@ -111,7 +144,8 @@ func testApplyNamesNotAccepted(t *testing.T) {
 	s.crds["foos.example.com"]["status"] = map[string]any{"conditions": []any{
 		map[string]any{"type": "NamesAccepted", "status": "False", "message": `"foos" is already in use`},
 	}}
-	err := a.waitUntilServed(t.Context(), objs)
+	a.waitUntilServed(t.Context(), objs)
+	err := asError(a.refused.errs)
 	want := `manifests: a.yaml:1: CustomResourceDefinition foos.example.com: not established: "foos" is already in use (retried for 100ms)`
 	if err == nil || err.Error() != want {
 		t.Errorf("error is\n%v\nwant\n%s", err, want)

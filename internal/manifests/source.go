@@ -44,18 +44,20 @@ func ReadFile(ctx context.Context, path string) (Text, error) {
 	return Text{path, data}, nil
 }
 
-// LoadTexts reads the objects of texts, in the given order.
+// LoadTexts reads the objects of texts, in the given order. An error is an *Errors with those of all documents.
 func LoadTexts(texts []Text) ([]Object, error) {
 	var all []Object
+	var errs []error
 	for _, t := range texts {
-		objs, err := parseFile(t.Name, t.Data)
-		if err != nil {
-			return nil, fmt.Errorf("manifests: %w", err)
+		objs, failed := parseFile(t.Name, t.Data)
+		if len(objs)+len(failed) == 0 {
+			failed = append(failed, fmt.Errorf("no object in %s: add one, or leave it out", t.Name))
 		}
-		if len(objs) == 0 {
-			return nil, fmt.Errorf("manifests: no object in %s: add one, or leave it out", t.Name)
-		}
+		errs = append(errs, failed...)
 		all = append(all, objs...)
+	}
+	if len(errs) > 0 {
+		return nil, asError(errs)
 	}
 	return all, nil
 }

@@ -91,6 +91,7 @@ func (s *session) probeLiveness(r *run, of *corev1.Pod, c *corev1.Container) {
 		}
 		return success
 	})
+	s.noteResult(r, 0, 0, time.Time{})
 }
 
 // killUnhealthy stops a run whose probe has failed. As with a kubelet, the policy decides
@@ -145,6 +146,7 @@ func (s *session) repeat(r *run, of *corev1.Pod, c *corev1.Container, kind strin
 			return
 		}
 		timer.Reset(period)
+		next := time.Now().Add(period)
 		if kind != readinessProbe && s.isStopping(r.pod) {
 			return
 		}
@@ -162,7 +164,15 @@ func (s *session) repeat(r *run, of *corev1.Pod, c *corev1.Container, kind strin
 		if success {
 			threshold = max(p.SuccessThreshold, 1)
 		}
-		if times++; times >= threshold && !report(success) {
+		times++
+		if kind == livenessProbe {
+			failures := times
+			if success {
+				failures = 0
+			}
+			s.noteResult(r, failures, threshold, next)
+		}
+		if times >= threshold && !report(success) {
 			return
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
@@ -102,4 +103,40 @@ func TestUnhealthyMessage(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestFailingProbes has a liveness probe that fails, recovers, and fails until its container is stopped, which takes a while.
+func TestFailingProbes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture(t)
+		pod, probe := probedPod("/up")
+		c := &pod.Spec.Containers[0]
+		probe.PeriodSeconds, probe.FailureThreshold = 10, 3
+		c.LivenessProbe = probe
+		c.Lifecycle = &corev1.Lifecycle{PreStop: &corev1.LifecycleHandler{Sleep: &corev1.SleepAction{Seconds: 5}}}
+		f.setTable(pod.UID, "10.1.0.1", "/up 503\n")
+		f.start(pod)
+		began := time.Now()
+		expect := func(at time.Duration, failures int32, next time.Duration) {
+			t.Helper()
+			time.Sleep(time.Until(began.Add(at)))
+			synctest.Wait()
+			want := []FailingProbe{{pod.Namespace, pod.Name, c.Name, failures, 3, began.Add(next)}}
+			if failures == 0 {
+				want = nil
+			}
+			if diff := cmp.Diff(want, f.FailingProbes(10)); diff != "" {
+				t.Errorf("after %v (-want +got):\n%s", at, diff)
+			}
+		}
+		expect(1*time.Second, 1, 10*time.Second)
+		expect(11*time.Second, 2, 20*time.Second)
+		f.setTable(pod.UID, "10.1.0.1", "/up 200\n")
+		expect(21*time.Second, 0, 0)
+		f.setTable(pod.UID, "10.1.0.1", "/up 503\n")
+		expect(31*time.Second, 1, 40*time.Second)
+		expect(51*time.Second, 3, 60*time.Second) // its hook runs
+		expect(56*time.Second, 0, 0)
+		f.Stop()
+	})
 }

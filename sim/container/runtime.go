@@ -204,13 +204,14 @@ type session struct {
 	wg     sync.WaitGroup
 	objects
 
-	mu   sync.Mutex
-	pods map[types.UID]*pod
-	kept keptLogs
+	mu      sync.Mutex
+	pods    map[types.UID]*pod
+	kept    keptLogs
+	failing map[*run]FailingProbe
 }
 
 func newSession(cfg Config, http *podhttp.Directory) *session {
-	s := &session{cfg: cfg, http: http, client: cfg.Client, pods: map[types.UID]*pod{}}
+	s := &session{cfg: cfg, http: http, client: cfg.Client, pods: map[types.UID]*pod{}, failing: map[*run]FailingProbe{}}
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	s.objects.init(s)
 	return s

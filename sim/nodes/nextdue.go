@@ -2,10 +2,13 @@ package nodes
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+
+	"github.com/ctrlplane/ctrlplane/internal/words"
 )
 
 // Due is a change that the simulated kubelets will make to a Pod without being triggered.
@@ -13,13 +16,30 @@ type Due struct {
 	What   string // the Pod
 	At     time.Time
 	Reason string // why the Pod waits, if a container has failed: CrashLoopBackOff
+	// Awaited says that it decides whether the Pod is healthy: a liveness probe has failed, but not often enough yet.
+	Awaited bool
 }
 
-// maxDue is how many Pods that wait for a restart NextDue returns.
+// maxDue is how many Pods that wait for a restart NextDue returns, and how many failing probes.
 const maxDue = 10
 
-// NextDue returns the next change, and the next ones of Pods that wait for a restart, soonest first.
-func (f *Fleet) NextDue() []Due { return f.registry.nextDue() }
+// NextDue returns the next change, and the next ones of Pods that wait for a restart, soonest first, and then the next
+// liveness probes of containers that are about to be stopped for it.
+func (f *Fleet) NextDue() []Due { return append(f.registry.nextDue(), f.registry.failingProbes()...) }
+
+func (r *podRegistry) failingProbes() (due []Due) {
+	if r.commands == nil {
+		return nil
+	}
+	for _, p := range r.commands.FailingProbes(maxDue) {
+		due = append(due, Due{
+			What: fmt.Sprintf("the liveness probe of container %s of Pod %s/%s (failed %d of %s)",
+				p.Container, p.Namespace, p.Pod, p.Failures, words.Count(p.Threshold, "time")),
+			At: p.Next, Awaited: true,
+		})
+	}
+	return due
+}
 
 func (r *podRegistry) nextDue() []Due {
 	r.mu.Lock()

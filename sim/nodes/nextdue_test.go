@@ -31,7 +31,7 @@ func TestNextDue(t *testing.T) {
 	for i := range maxDue + 2 {
 		crashing = append(crashing, failed(time.Duration(i)*100*time.Millisecond))
 		if i >= 2 {
-			want = append(want, Due{fmt.Sprintf("Pod n/p-%d", i), epoch.Add(10*time.Second - time.Duration(i)*100*time.Millisecond), "CrashLoopBackOff"})
+			want = append(want, Due{fmt.Sprintf("Pod n/p-%d", i), epoch.Add(10*time.Second - time.Duration(i)*100*time.Millisecond), "CrashLoopBackOff", false})
 		}
 	}
 	slices.Reverse(want)
@@ -40,11 +40,11 @@ func TestNextDue(t *testing.T) {
 		want []Due
 	}{
 		"none":               {nil, nil},
-		"one that ends":      {[]func(*corev1.Pod){ends}, []Due{{"Pod n/p-0", epoch.Add(5 * time.Second), ""}}},
-		"one that has ended": {[]func(*corev1.Pod){failed(0)}, []Due{{"Pod n/p-0", epoch.Add(10 * time.Second), "CrashLoopBackOff"}}},
+		"one that ends":      {[]func(*corev1.Pod){ends}, []Due{{"Pod n/p-0", epoch.Add(5 * time.Second), "", false}}},
+		"one that has ended": {[]func(*corev1.Pod){failed(0)}, []Due{{"Pod n/p-0", epoch.Add(10 * time.Second), "CrashLoopBackOff", false}}},
 		"both": {[]func(*corev1.Pod){ends, failed(0)}, []Due{
-			{"Pod n/p-0", epoch.Add(5 * time.Second), ""}, {"Pod n/p-1", epoch.Add(10 * time.Second), "CrashLoopBackOff"}}},
-		"the other order": {[]func(*corev1.Pod){ends, failed(8 * time.Second)}, []Due{{"Pod n/p-1", epoch.Add(2 * time.Second), "CrashLoopBackOff"}}},
+			{"Pod n/p-0", epoch.Add(5 * time.Second), "", false}, {"Pod n/p-1", epoch.Add(10 * time.Second), "CrashLoopBackOff", false}}},
+		"the other order": {[]func(*corev1.Pod){ends, failed(8 * time.Second)}, []Due{{"Pod n/p-1", epoch.Add(2 * time.Second), "CrashLoopBackOff", false}}},
 		"many":            {crashing, want},
 	} {
 		t.Run(name, func(t *testing.T) {

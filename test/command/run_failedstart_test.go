@@ -3,6 +3,9 @@
 package command_test
 
 import (
+	"errors"
+	"io/fs"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -20,7 +23,7 @@ func TestReportOfAFailedStart(t *testing.T) {
 	testutil.WriteFile(t, filepath.Join(cmd.Dir, "typo.yaml"), "{apiVersion: v1, kind: Podd, metadata: {name: x}}\n")
 	folder := filepath.Join(cmd.Dir, "out")
 	cmd.Env = withoutCIEnv(cmd.Env)
-	if _, stderr, code := program.Run(t, cmd); code != 125 || !strings.Contains(stderr, "the server has no kind Podd") {
+	if _, stderr, code := program.Run(t, cmd); code != 125 || !strings.Contains(stderr, "the control plane does not serve kind Podd in v1") {
 		t.Fatalf("exit code %d: %s", code, stderr)
 	}
 	status, stderr, code := program.Run(t, program.Command(t, "status", "--from", folder))
@@ -35,6 +38,44 @@ func TestReportOfAFailedStart(t *testing.T) {
 	for name, text := range readReport(t, folder) {
 		if strings.Contains(text, "Podd") || name == "junit.xml" && !strings.Contains(text, "missing.yaml") {
 			t.Errorf("%s is that of the earlier run:\n%s", name, text)
+		}
+	}
+}
+
+// TestReportOfRefusedManifests has two manifests that the API server refuses: both are named, and the report has the objects.
+func TestReportOfRefusedManifests(t *testing.T) {
+	t.Parallel()
+	cmd := newRunCommand(t, minimal("--healthy", "--report", "out", "-f", "m.yaml", "--", "touch", "ran")...)
+	config := func(name, data string) string {
+		return "{apiVersion: v1, kind: ConfigMap, metadata: {name: " + name + "}, data: {a: " + data + "}}\n---\n"
+	}
+	testutil.WriteFile(t, filepath.Join(cmd.Dir, "m.yaml"), config("Bad_1", "x")+config("good", "x")+config("bad2", "[]")+config("good", "y"))
+	cmd.Env = withoutCIEnv(cmd.Env)
+	_, stderr, code := program.Run(t, cmd)
+	if code != 125 {
+		t.Errorf("exit code %d", code)
+	}
+	for _, want := range []string{
+		"ctrlplane: manifests: m.yaml:1: ConfigMap Bad_1: ", "\nctrlplane: manifests: m.yaml:5: ConfigMap bad2: ", ": the command was not run; the report is ",
+		"warning: m.yaml:7: ConfigMap good is defined in m.yaml:3, too",
+	} {
+		if !strings.Contains(stderr, want) {
+			t.Errorf("stderr has no %q:\n%s", want, stderr)
+		}
+	}
+	if _, err := os.Stat(filepath.Join(cmd.Dir, "ran")); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the command was run: %v", err)
+	}
+	report := readReport(t, filepath.Join(cmd.Dir, "out"))
+	for name, wants := range map[string][]string{
+		"objects.yaml": {"name: good\n"},
+		"junit.xml":    {`<testcase name="touch ran" classname="ctrlplane.command" time="0.000">` + "\n      <skipped ", `name="manifests" classname="ctrlplane.start"`, `message="not applied"`, `name="--healthy"`},
+		"report.html":  {"The command was not run.", "</b> objects"},
+	} {
+		for _, want := range wants {
+			if !strings.Contains(report[name], want) {
+				t.Errorf("%s has no %q", name, want)
+			}
 		}
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/log"
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/cdproto/runtime"
@@ -293,6 +294,56 @@ func TestPageOnSmallScreen(t *testing.T) {
 		t.Errorf("in the dark theme the page is %s", bg)
 	}
 	b.saveScreenshot("narrow-dark")
+}
+
+// TestPageTablesFit has no table that must be scrolled sideways in a window of the usual width.
+func TestPageTablesFit(t *testing.T) {
+	t.Parallel()
+	b := openPage(t, "failed-800", 1280, 900)
+	if n := b.recordCount(); n == 0 {
+		t.Fatal("no records")
+	}
+	if wide := evaluate[string](b, wideTables); wide != "" {
+		t.Errorf("tables that are wider than their box in: %s", wide)
+	}
+}
+
+// wideTables names the sections with a table that is wider than its box.
+const wideTables = `[...document.querySelectorAll("section .table")].filter((e) => e.scrollWidth > e.clientWidth + 1).map((e) => e.closest("section").id).join(" ")`
+
+// TestPageOnPaper has no table of which a part is hidden, as it can be scrolled on the screen.
+func TestPageOnPaper(t *testing.T) {
+	t.Parallel()
+	for _, width := range []int{400, 1280} {
+		b := openPage(t, "failed-3000", width, 900)
+		const hidden = `[...document.querySelectorAll("section .table")].filter((e) => e.scrollHeight > e.clientHeight + 1).length`
+		if n := evaluate[int](b, hidden); n == 0 {
+			t.Fatal("no table is higher than its box on the screen")
+		}
+		b.do(runCommand(emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Media: "print"}))
+		if n := evaluate[int](b, hidden); n != 0 {
+			t.Errorf("%d pixels: %d tables are higher than their box", width, n)
+		}
+		if wide := evaluate[string](b, wideTables); wide != "" {
+			t.Errorf("%d pixels: tables that are wider than their box in: %s", width, wide)
+		}
+	}
+}
+
+// TestPageWithoutJavaScript shows nothing that does not work then.
+func TestPageWithoutJavaScript(t *testing.T) {
+	t.Parallel()
+	b := openBrowser(t, 1280, 900)
+	b.do(runCommand(emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: true}))
+	if err := writePages(); err != nil {
+		t.Fatal(err)
+	}
+	b.do(chromedp.Navigate((&url.URL{Scheme: "file", Path: filepath.ToSlash(filepath.Join(pagesDir, "failed-800.html"))}).String()))
+	const shown = `[...document.querySelectorAll("input, canvas, button:not(.go), #records")].filter((e) => e.offsetParent).map((e) => e.id || e.textContent).join(" ")`
+	got, err := chromedp.Run(b, chromedp.Evaluate[string](shown))
+	if err != nil || got != "" {
+		t.Errorf("shown: %q, %v", got, err)
+	}
 }
 
 // TestPageWithManyRecords opens a page with as many records as an observer keeps.

@@ -43,15 +43,10 @@ func (s *runSummary) annotate(title, text string) annotation {
 }
 
 func (s *runSummary) errorAnnotations() (all []annotation) {
-	reason := s.reasonLine()
 	if s.hasFailed() {
-		a := s.annotate("ctrlplane run "+s.resultText(), strings.TrimSuffix(s.commandLine()+": "+reason, ": "))
-		a.place = manifestPlace(reason)
-		for _, line := range s.output.last(maxAnnotated) {
-			a.data += "%0A" + escapeData(line)
-		}
-		all = append(all, a)
+		all = append(all, s.failureAnnotations()...)
 	}
+	reason := s.reasonLine()
 	for _, a := range s.failedAssertions() {
 		if !strings.Contains(reason, words.OneLine(a.Failure)) { // the first annotation says it
 			all = append(all, s.annotate("does not hold: "+a.Rule, a.Failure))
@@ -59,6 +54,28 @@ func (s *runSummary) errorAnnotations() (all []annotation) {
 	}
 	for _, u := range s.unhealthy {
 		all = append(all, s.annotate("not healthy: "+u.Object, u.Reason))
+	}
+	return all
+}
+
+// failureAnnotations returns one that says why the run has failed, or one for each error in manifests.
+func (s *runSummary) failureAnnotations() (all []annotation) {
+	title := "ctrlplane run " + s.resultText()
+	lines := s.reasonLines()
+	if len(lines) == 0 {
+		all = append(all, s.annotate(title, s.commandNote()))
+	}
+	for i, line := range lines {
+		text := line
+		if i == 0 {
+			text = s.commandNote() + ": " + line
+		}
+		a := s.annotate(title, text)
+		a.place = manifestPlace(line)
+		all = append(all, a)
+	}
+	for _, line := range s.output.last(maxAnnotated) {
+		all[0].data += "%0A" + escapeData(line)
 	}
 	return all
 }
@@ -75,7 +92,7 @@ func (s *runSummary) warningAnnotations() (all []annotation) {
 }
 
 // inManifest matches the file and the line in an error about manifests.
-var inManifest = regexp.MustCompile(`^manifests: (.+?):([0-9]+): `)
+var inManifest = regexp.MustCompile(`^(?:manifests: )?(.+?):([0-9]+): `)
 
 // manifestPlace returns the properties with which GitHub shows an annotation in a file; empty if the error is not about a line
 // of one. GitHub's runner finds the file in the repository by its absolute path, whatever the working folder is.

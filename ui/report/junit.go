@@ -49,17 +49,27 @@ type (
 	}
 )
 
-// writeJUnit writes one test suite for the command, one for the assertions, one for the
+// writeJUnit writes one test suite for the command, one for what has failed before it, one for the assertions, one for the
 // manifests, one for other cluster-scoped objects, and one per namespace. output is the end of
 // what the command printed.
 func writeJUnit(w io.Writer, o *Outcome, output excerpt, objects []testCase) error {
 	command := testCase{suite: commandSuite, name: o.commandLine(), seconds: o.secondsOf(StageCommand)}
-	if o.commandFailed() { // assertions have test cases of their own
-		command.failure = o.resultWithReason()
-		command.details = strings.Join(output.text(seeOutput), "\n")
+	before := []testCase{command}
+	switch {
+	case o.NotRun != "":
+		before[0].seconds, before[0].skipped = 0, "not run, because something else had failed: "+o.NotRun
+		start := testCase{suite: startSuite, name: o.NotRun, seconds: o.Took.Seconds(), failure: o.resultWithReason()}
+		if lines := o.reasonLines(); len(lines) > 1 {
+			start.failure = o.resultText() + ": " + lines[0] + "; the other errors follow"
+			start.details = strings.Join(lines[1:], "\n")
+		}
+		before = append(before, start)
+	case o.commandFailed(): // assertions have test cases of their own
+		before[0].failure = o.resultWithReason()
+		before[0].details = strings.Join(output.text(seeOutput), "\n")
 	}
 	all := xmlSuites{Name: "ctrlplane run", Time: formatSeconds(o.Took.Seconds())}
-	for _, c := range slices.Concat([]testCase{command}, o.assertionCases(), objects) {
+	for _, c := range slices.Concat(before, o.assertionCases(), objects) {
 		if n := len(all.Suites); n == 0 || all.Suites[n-1].Name != c.suite {
 			all.Suites = append(all.Suites, xmlSuite{Name: c.suite, Timestamp: o.Began.UTC().Format(time.RFC3339)})
 		}
@@ -96,6 +106,8 @@ func (s *xmlSuite) addCase(c testCase) {
 			one.Failure.Type = "Command"
 		case assertionSuite:
 			one.Failure.Type = "Assertion"
+		case startSuite:
+			one.Failure.Type = "Start"
 		}
 		if c.details != "" {
 			one.Failure.Text += "\n" + c.details
@@ -115,6 +127,7 @@ const (
 	clusterSuite   = "cluster"
 	commandSuite   = "command"
 	assertionSuite = "assertions"
+	startSuite     = "start" // what has failed before the command
 	manifestSuite  = "manifests"
 )
 
@@ -122,7 +135,7 @@ const (
 func (o *Outcome) assertionCases() []testCase {
 	var cases []testCase
 	for _, r := range o.Assertions {
-		c := testCase{suite: assertionSuite, name: r.Rule, failure: r.Failure, details: strings.Join(r.Evidence, "\n"), warnings: r.Warnings}
+		c := testCase{suite: assertionSuite, name: r.Rule, failure: r.Failure, details: strings.Join(r.Evidence, "\n"), warnings: r.Warnings, skipped: r.Skipped}
 		if r.Rule == assert.Settle {
 			c.seconds = o.secondsOf(StageSettling)
 		}

@@ -20,6 +20,10 @@ var secretKind = schema.GroupKind{Kind: "Secret"}
 // writeObjects writes the objects as YAML documents. incomplete says which are
 // missing.
 func writeObjects(w io.Writer, objects []unstructured.Unstructured, incomplete error) error {
+	if len(objects) == 0 && incomplete == nil {
+		_, err := io.WriteString(w, "# The objects were not read.\n")
+		return err
+	}
 	if _, err := fmt.Fprintf(w, "# %s. Secret values are masked, managed fields are omitted.\n", ui.CountNoun(len(objects), "object")); err != nil {
 		return err
 	}

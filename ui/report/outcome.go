@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/ctrlplane/ctrlplane/health/assert"
+	"github.com/ctrlplane/ctrlplane/internal/manifests"
 	"github.com/ctrlplane/ctrlplane/internal/words"
 	"github.com/ctrlplane/ctrlplane/ui"
 )
@@ -33,9 +34,19 @@ type Outcome struct {
 	Interrupted string
 	// Assertions are the results of what was asserted about the objects and the controllers.
 	Assertions []assert.Result
+	// NotRun is what has failed before the command, which was not run then; empty if it was.
+	NotRun string
+	// Warnings are about the run itself, one line each.
+	Warnings []string
 	// Kubernetes is the version if the run is one of several with different ones, otherwise empty.
 	Kubernetes string
 }
+
+// What may fail before the command.
+const (
+	StartManifests    = "manifests"
+	StartControlPlane = "control plane"
+)
 
 // Line says in one line how the run ended.
 func (o *Outcome) Line() string {
@@ -66,6 +77,7 @@ func (o *Outcome) secondsOf(stage string) (seconds float64) {
 
 // warnings says what does not work, one line each, though all assertions may hold.
 func (o *Outcome) warnings() (lines []string) {
+	lines = slices.Clone(o.Warnings)
 	for _, a := range o.Assertions {
 		lines = append(lines, a.Warnings...)
 	}
@@ -103,12 +115,31 @@ func (o *Outcome) reasonLine() string {
 	return words.OneLine(o.Err.Error())
 }
 
+// reasonLines returns Err in one line, or several for several errors of manifests.
+func (o *Outcome) reasonLines() (lines []string) {
+	if o.Err == nil {
+		return nil
+	}
+	for _, line := range manifests.ErrorLines(o.Err) {
+		lines = append(lines, words.OneLine(line))
+	}
+	return lines
+}
+
 // resultWithReason returns the verdict with the reason, if there is one.
 func (o *Outcome) resultWithReason() string {
 	if reason := o.reasonLine(); reason != "" {
 		return o.resultText() + ": " + reason
 	}
 	return o.resultText()
+}
+
+// commandNote returns the command, and says so if it was not run.
+func (o *Outcome) commandNote() string {
+	if o.NotRun != "" {
+		return "not run: " + o.commandLine()
+	}
+	return o.commandLine()
 }
 
 // commandLine returns the command with shell quoting.

@@ -33,23 +33,24 @@ type page struct {
 	Script template.JS
 
 	*Outcome
-	Verdict, CommandLine, Reason, Kubernetes, Version string
-	Failed                                            bool
-	Facts                                             []fact
-	Warnings                                          []string // of assertions that hold, and about the report itself
-	Unhealthy                                         []unhealthyObject
-	Deleted                                           []deletedObject
-	DeletedNotes                                      []string
-	Objects, Cases                                    int
-	Slow                                              []slowSync
-	Groups                                            []Group
-	Events                                            []apiEvent
-	Controllers                                       []observe.Controller
-	Timeline                                          timeline
-	Output, OutputRest                                []outputLine // the rest follows what is left out
-	OutputDropped                                     int
-	Ending                                            excerpt // of the output, if the command has failed
-	Files                                             []string
+	Verdict, CommandLine, Kubernetes, Version string
+	Reasons                                   []string
+	Failed                                    bool
+	Facts                                     []fact
+	Warnings                                  []string // of assertions that hold, and about the report itself
+	Unhealthy                                 []unhealthyObject
+	Deleted                                   []deletedObject
+	DeletedNotes                              []string
+	Objects, Cases                            int
+	Slow                                      []slowSync
+	Groups                                    []Group
+	Events                                    []apiEvent
+	Controllers                               []observe.Controller
+	Timeline                                  timeline
+	Output, OutputRest                        []outputLine // the rest follows what is left out
+	OutputDropped                             int
+	Ending                                    excerpt // of the output, if the command has failed
+	Files                                     []string
 }
 
 // fact is a number with its name.
@@ -63,7 +64,7 @@ func newPage(o *Outcome, r *Report) *page {
 	lines, head, dropped := r.output.outputLines()
 	p := &page{
 		Style: template.CSS(readAsset("report.css")), Script: joinScripts(),
-		Outcome: o, Verdict: o.resultText(), Reason: o.reasonLine(), CommandLine: o.commandLine(), Failed: o.hasFailed(),
+		Outcome: o, Verdict: o.resultText(), Reasons: o.reasonLines(), CommandLine: o.commandLine(), Failed: o.hasFailed(),
 		Kubernetes: s.snapshot.Process.Kubernetes, Version: s.snapshot.Process.Version,
 		Facts: runFacts(d, s), Unhealthy: s.unhealthy, Deleted: s.deleted.objects, DeletedNotes: s.deleted.Notes(), Objects: len(s.objects), Cases: len(s.cases),
 		Slow: d.slow, Groups: d.groups.sortedGroups(), Events: s.events, Controllers: activeControllers(s.snapshot.Controllers),
@@ -140,17 +141,20 @@ func runFacts(d *digest, s *State) []fact {
 		}
 		return f
 	}
-	bad, _ := s.NotHealthy()
-	return []fact{
-		number(int64(len(s.objects)), "object"),
-		{ui.GroupDigits(len(bad)), "not healthy", len(bad) > 0},
+	objects := []fact{number(int64(len(s.objects)), "object")}
+	if len(s.objects) == 0 { // each control plane has some
+		objects = []fact{{"unknown", "number of objects", false}}
+	} else if bad, _ := s.NotHealthy(); !s.unjudged {
+		objects = append(objects, fact{ui.GroupDigits(len(bad)), "not healthy", len(bad) > 0})
+	}
+	return append(objects,
 		number(t.Syncs, "sync"),
 		failures(d.failures.syncs, "failed sync", "all retried successfully", d.lasting.syncs, d.untilDeleted.syncs),
 		number(t.Changes, "write"),
 		number(t.Conflicts, "conflict"),
 		failures(d.failures.calls, "failed call", "all handled", d.lasting.calls, d.untilDeleted.calls),
 		number(int64(d.records), "record"),
-	}
+	)
 }
 
 func sumControllers(controllers []observe.Controller) observe.Controller {

@@ -41,6 +41,7 @@ type State struct {
 	statuses   map[schema.GroupVersionKind]string
 	incomplete error // says what could not be read
 	deleted    Deleted
+	unjudged   bool // no object is judged
 }
 
 // unhealthyObject is an object that is not healthy, with the reason. Below has the
@@ -171,6 +172,24 @@ func statuslessLines(now observe.Snapshot, names map[string][]string, has, have 
 		}
 	}
 	return lines
+}
+
+// SkipUnhealthy notes that the run has ended before objects could become healthy, or exist: none is judged for that.
+func (s *State) SkipUnhealthy() {
+	s.unjudged = true
+	for i := range s.cases {
+		c := &s.cases[i]
+		switch {
+		case c.gone != (health.Ref{}):
+			c.skipped = "not applied"
+		case c.failure != "":
+			c.skipped = "not judged: " + c.failure
+		}
+		c.failure, c.details, c.logs = "", "", nil
+	}
+	for i := range s.unhealthy {
+		s.unhealthy[i].Judged = false
+	}
 }
 
 // Incomplete says what could not be read; nil if everything was.

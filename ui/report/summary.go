@@ -71,9 +71,9 @@ func (s *runSummary) namedWarnings() []string {
 func (s *runSummary) writeMarkdown(w io.Writer) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "### ctrlplane run: %s\n\n", s.resultText()+s.versionText())
-	fmt.Fprintf(&b, "<code>%s</code>\n\n", escapeMarkdown(s.commandLine()))
-	if reason := s.reasonLine(); reason != "" {
-		fmt.Fprintf(&b, "%s\n\n", escapeMarkdown(reason))
+	fmt.Fprintf(&b, "<code>%s</code>\n\n", escapeMarkdown(s.commandNote()))
+	for _, line := range s.reasonLines() {
+		fmt.Fprintf(&b, "%s\n\n", escapeMarkdown(line))
 	}
 	if lines := s.output.text(seeOutput); len(lines) > 0 {
 		writePreformatted(&b, lines)
@@ -175,9 +175,9 @@ func (s *runSummary) writeSection(w io.Writer, now int64, link string) error {
 		name += "_" + s.Kubernetes
 	}
 	fmt.Fprintf(&b, "\x1b[0Ksection_start:%d:%s%s\r\x1b[0Kctrlplane run: %s\n", now, name, folded, s.resultText()+s.versionText())
-	fmt.Fprintf(&b, "%s\n", truncateText(words.OneLine(s.commandLine()), 500))
-	if reason := s.reasonLine(); reason != "" {
-		fmt.Fprintf(&b, "%s\n", truncateText(words.OneLine(reason), 500))
+	fmt.Fprintf(&b, "%s\n", truncateText(words.OneLine(s.commandNote()), 500))
+	for _, line := range s.reasonLines() {
+		fmt.Fprintf(&b, "%s\n", truncateText(line, 500))
 	}
 	fmt.Fprintf(&b, "%s\n", strings.Join(s.numbers, ", "))
 	for _, line := range s.namedWarnings() {

@@ -83,14 +83,15 @@ func (in *inputs) checkLocal(dir string, parents []string) error {
 		return err
 	}
 	for _, ref := range references(k) {
-		if isRemote(ref) { // kustomize prefers to fetch it, even if there is such a folder
-			return remoteError(dir, ref)
+		where := file + ": " + ref.field
+		if isRemote(ref.path) { // kustomize prefers to fetch it, even if there is such a folder
+			return remoteError(where, ref.path)
 		}
-		path := filepath.Join(dir, ref)
+		path := filepath.Join(dir, ref.path)
 		info, err := os.Stat(path)
 		switch {
 		case err != nil:
-			return remoteError(dir, ref)
+			return missingError(where, ref.path, err)
 		case !info.IsDir():
 			*in = append(*in, path)
 		default:
@@ -123,44 +124,48 @@ func readKustomization(dir string) (file string, k *types.Kustomization, err err
 	return "", nil, fmt.Errorf("%s has no %s: name a folder with one", dir, konfig.DefaultKustomizationFileName())
 }
 
+// reference is a path in a kustomization, with the name of its field.
+type reference struct{ field, path string }
+
 // references are the paths in a kustomization that may be those of something elsewhere.
-func references(k *types.Kustomization) []string {
-	refs := slices.Concat(k.Resources, k.Components, k.Crds, k.Configurations)
-	for _, list := range [][]string{k.Generators, k.Transformers, k.Validators} {
-		for _, ref := range list {
-			if !strings.Contains(ref, "\n") { // not inline
-				refs = append(refs, ref)
+func references(k *types.Kustomization) (refs []reference) {
+	add := func(field string, paths ...string) {
+		for _, path := range paths {
+			if path != "" {
+				refs = append(refs, reference{field, path})
 			}
 		}
 	}
+	addFiles := func(field string, paths []string) {
+		add(field, slices.DeleteFunc(slices.Clone(paths), func(p string) bool { return strings.Contains(p, "\n") })...) // inline
+	}
+	add("resources", k.Resources...)
+	add("components", k.Components...)
+	add("crds", k.Crds...)
+	add("configurations", k.Configurations...)
+	addFiles("generators", k.Generators)
+	addFiles("transformers", k.Transformers)
+	addFiles("validators", k.Validators)
 	for _, p := range k.Patches {
-		if p.Path != "" {
-			refs = append(refs, p.Path)
-		}
+		add("patches", p.Path)
 	}
 	for _, p := range k.PatchesJson6902 { //nolint:staticcheck // kustomize still reads it
-		if p.Path != "" {
-			refs = append(refs, p.Path)
-		}
+		add("patchesJson6902", p.Path)
 	}
 	for _, p := range k.PatchesStrategicMerge { //nolint:staticcheck // kustomize still reads it
 		if isRemote(string(p)) || !strings.ContainsAny(string(p), "\n:") { // not inline
-			refs = append(refs, string(p))
+			add("patchesStrategicMerge", string(p))
 		}
 	}
 	for _, r := range k.Replacements {
-		if r.Path != "" {
-			refs = append(refs, r.Path)
-		}
+		add("replacements", r.Path)
 	}
-	if path := k.OpenAPI["path"]; path != "" {
-		refs = append(refs, path)
-	}
+	add("openapi", k.OpenAPI["path"])
 	for _, g := range k.ConfigMapGenerator {
-		refs = append(refs, sourceFiles(g.KvPairSources)...)
+		add("configMapGenerator", sourceFiles(g.KvPairSources)...)
 	}
 	for _, g := range k.SecretGenerator {
-		refs = append(refs, sourceFiles(g.KvPairSources)...)
+		add("secretGenerator", sourceFiles(g.KvPairSources)...)
 	}
 	return refs
 }

@@ -78,12 +78,15 @@ func TestBuildErrors(t *testing.T) {
 		"escape/kustomization.yaml":  "resources: [../outside.yaml]\n",
 		"outside.yaml":               "{apiVersion: v1, kind: ConfigMap, metadata: {name: c}}\n",
 		"none/other.yaml":            "",
+		"config/kustomization.yaml":  "configMapGenerator: [{name: c, files: [a=missing.properties]}]\n",
+		"folder/kustomization.yaml":  "resources: [missing//base]\n",
 		"cycle/a/kustomization.yaml": "resources: [../b]\n",
 		"cycle/b/kustomization.yaml": "resources: [../a]\n",
 	})
 	for name, want := range map[string]string{
 		"url": "not fetched", "git": "not fetched", "below": "not fetched", "patch": "not fetched", "bad": "kustomization.yaml", "escape": "security",
-		"none": "has no kustomization.yaml", "missing": "has no kustomization.yaml", "cycle/a": "cycle",
+		"none": "has no kustomization.yaml", "missing": "has no kustomization.yaml", "cycle/a": "cycle", "folder": "not fetched",
+		"config": `config/kustomization.yaml: configMapGenerator: "missing.properties" does not exist: correct the path, or add it`,
 	} {
 		_, err := Build(filepath.Join(dir, name))
 		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "\n") || !strings.HasPrefix(err.Error(), "-k ") {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -15,6 +16,7 @@ import (
 	"go.yaml.in/yaml/v3"
 	"sigs.k8s.io/kustomize/api/types"
 
+	"github.com/ctrlplane/ctrlplane/internal/fileerror"
 	"github.com/ctrlplane/ctrlplane/internal/limitread"
 )
 
@@ -27,8 +29,19 @@ func isRemote(path string) bool {
 	return gitForm.MatchString(path) || err == nil && (u.Scheme == "http" || u.Scheme == "https")
 }
 
-func remoteError(dir, ref string) error {
-	return fmt.Errorf("%s refers to %q, which is not a file or folder beside it: what is elsewhere is not fetched: download it first", dir, ref)
+func remoteError(in, ref string) error {
+	return fmt.Errorf("%s: %q is not fetched from elsewhere: download it first, and name the file or folder", in, ref)
+}
+
+// missingError returns the error for a path that cannot be examined: kustomize may fetch what it names.
+func missingError(in, ref string, err error) error {
+	if strings.Contains(ref, "//") || strings.Contains(ref, "?") || strings.Contains(ref, ".git") {
+		return remoteError(in, ref)
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("%s: %q does not exist: correct the path, or add it", in, ref)
+	}
+	return fmt.Errorf("%s: %q: %w", in, ref, fileerror.WithoutPath(err))
 }
 
 // checkPlugins checks the configurations of generators, transformers and validators: any
@@ -65,7 +78,7 @@ func checkPlugin(dir, ref string, parents []string) error {
 	path := filepath.Join(dir, ref)
 	info, err := os.Stat(path)
 	if err != nil {
-		return remoteError(dir, ref)
+		return missingError(dir, ref, err)
 	}
 	if !info.IsDir() {
 		data, err := limitread.File(path, maxFileBytes)

@@ -20,7 +20,7 @@ function recordRow(m) {
   go.addEventListener("click", () => select(m));
   at.append(go);
   row.append(at);
-  for (const [text, className] of [[m.controller, ""], [m.kind === "sync" ? `sync ${m.what}` : m.what, ""], [m.about, "name"], [m.took ? duration(m.took) : "", "number"], [m.note, "text"]]) {
+  for (const [text, className] of [[m.controller, "wrap"], [m.kind === "sync" ? `sync ${m.what}` : m.what, "wrap"], [m.about, "name"], [m.took ? duration(m.took) : "", "number"], [m.note, "text"]]) {
     const cell = element("td", undefined, className);
     cell.append(element("bdi", text));
     row.append(cell);
