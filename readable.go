@@ -54,11 +54,20 @@ func (p *controlPlane) waitWhileReadable(ctx context.Context, wait func(context.
 	err := wait(waiting)
 	cancel(nil)
 	check.Wait()
-	if unreadable, ok := errors.AsType[*encryption.UnreadableError](context.Cause(waiting)); ok && err != nil {
-		return usage.Errorf("the API server cannot become ready: %w", unreadable)
+	if err == nil {
+		return nil
+	}
+	cause := context.Cause(waiting)
+	if !isUnreadable(cause) && ctx.Err() == nil { // it has failed before the check, as without the bootstrap policy
+		cause = p.findUnreadable(ctx)
+	}
+	if isUnreadable(cause) {
+		return usage.Errorf("the API server cannot become ready: %w", cause)
 	}
 	return err
 }
+
+func isUnreadable(err error) bool { return errors.As(err, new(*encryption.UnreadableError)) }
 
 // findUnreadable returns an *encryption.UnreadableError for stored values of resources that the API server
 // waits for and cannot read.

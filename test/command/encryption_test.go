@@ -20,7 +20,7 @@ import (
 func TestEncryptedStateNeedsItsKey(t *testing.T) {
 	t.Parallel()
 	k := newSnapshotFixture(t)
-	withKey := k.encryptionFlag("k1", "QUJDREVGR0hJSktMTU5PUA==")
+	withKey := k.encryptionFlag("secrets", "QUJDREVGR0hJSktMTU5PUA==")
 	encrypted := k.startUp("--nodes=0", withKey)
 	k.createSecret("encrypted")
 	k.mustRun("snapshot", "save", "encrypted")
@@ -49,7 +49,7 @@ func TestEncryptedStateNeedsItsKey(t *testing.T) {
 	encrypted.Stop(t, syscall.SIGTERM)
 
 	program.RequireFailure(t, k.command("up", "--ui", "none", "--nodes=0"), 2, "the API server cannot become ready: "+cause, remedy)
-	program.RequireFailure(t, k.command("up", "--ui", "none", "--nodes=0", k.encryptionFlag("k1", "cXJzdHV2d3h5ejAxMjM0NQ==")), 2, cause)
+	program.RequireFailure(t, k.command("up", "--ui", "none", "--nodes=0", k.encryptionFlag("secrets", "cXJzdHV2d3h5ejAxMjM0NQ==")), 2, cause)
 	fresh := k
 	fresh.dir = filepath.Join(t.TempDir(), "data")
 	program.RequireFailure(t, fresh.command("up", "--ui", "none", "--from", "encrypted"), 2, "the snapshot is refused: "+cause, remedy)
@@ -59,13 +59,21 @@ func TestEncryptedStateNeedsItsKey(t *testing.T) {
 	k.startUp("--nodes=0", withKey).Stop(t, syscall.SIGTERM)
 }
 
-// encryptionFlag configures the encryption of Secrets with a key of 16 bytes in base64.
-func (k snapshotFixture) encryptionFlag(name, secret string) string {
+// TestEncryptedRolesNeedTheirKey checks a start that fails for them before the API server waits for its informers.
+func TestEncryptedRolesNeedTheirKey(t *testing.T) {
+	t.Parallel()
+	k := newSnapshotFixture(t)
+	k.startUp("--nodes=0", k.encryptionFlag("*.*", "QUJDREVGR0hJSktMTU5PUA==")).Stop(t, syscall.SIGTERM)
+	program.RequireFailure(t, k.command("up", "--ui", "none", "--nodes=0"), 2, "the API server cannot become ready: ", " stored values cannot be read: the first, ", `key "k1" of provider "aescbc"`)
+}
+
+// encryptionFlag configures encryption with the key k1, which has 16 bytes in base64.
+func (k snapshotFixture) encryptionFlag(resources, secret string) string {
 	k.t.Helper()
 	path := testutil.WriteFile(k.t, filepath.Join(k.t.TempDir(), "encryption.yaml"), fmt.Sprintf(`apiVersion: apiserver.config.k8s.io/v1
 kind: EncryptionConfiguration
-resources: [{resources: [secrets], providers: [{aescbc: {keys: [{name: %s, secret: %s}]}}, {identity: {}}]}]
-`, name, secret))
+resources: [{resources: [%q], providers: [{aescbc: {keys: [{name: k1, secret: %s}]}}, {identity: {}}]}]
+`, resources, secret))
 	return "--kube-apiserver-arg=encryption-provider-config=" + path
 }
 
