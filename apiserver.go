@@ -106,7 +106,7 @@ func isRestore(req *http.Request) bool {
 
 // waitReady waits until /readyz is green and the nodes take Pods.
 func (p *controlPlane) waitReady(ctx context.Context) error {
-	if err := p.api.WaitReady(ctx); err != nil {
+	if err := p.waitWhileReadable(ctx, p.api.WaitReady); err != nil {
 		return err
 	}
 	return p.waitSchedulable(ctx)

@@ -104,9 +104,9 @@ func (p *controlPlane) closeControllers() error { return p.supervisor.Close() }
 // for the lease in the background: a process that waits for the lease is ready.
 func (p *controlPlane) startControllers(ctx context.Context) (err error) {
 	if !p.config.Controllers.LeaderElect {
-		return p.supervisor.Start(ctx, p.api)
+		return p.waitWhileReadable(ctx, func(ctx context.Context) error { return p.supervisor.Start(ctx, p.api) })
 	}
-	if err := p.api.WaitServing(ctx); err != nil {
+	if err := p.waitWhileReadable(ctx, p.api.WaitServing); err != nil {
 		return err
 	}
 	p.lease, err = startCampaign(leaseConfig{

@@ -14,7 +14,7 @@ func (p *controlPlane) openDataDir(ctx context.Context) (err error) {
 	if p.config.Dir == "" {
 		p.dir, err = datadir.OpenTemp()
 	} else {
-		p.dir, err = datadir.Open(ctx, p.config.Dir, dataVersion)
+		p.dir, err = datadir.Open(ctx, p.config.Dir, datadir.FormatVersion)
 	}
 	if err != nil {
 		return err

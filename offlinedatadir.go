@@ -79,7 +79,7 @@ func (d OfflineDataDir) withStore(ctx context.Context, do func(snapshotservice.T
 		}
 		return fmt.Errorf("data folder %s: %w", d.Dir, err)
 	}
-	dir, err := datadir.Open(ctx, d.Dir, dataVersion)
+	dir, err := datadir.Open(ctx, d.Dir, datadir.FormatVersion)
 	if err != nil {
 		return err
 	}

@@ -20,7 +20,7 @@ func TestProgramWord(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		dir, err := datadir.Open(t.Context(), path, dataVersion)
+		dir, err := datadir.Open(t.Context(), path, datadir.FormatVersion)
 		if err != nil {
 			t.Fatal(err)
 		}

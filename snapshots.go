@@ -20,8 +20,10 @@ import (
 )
 
 func (p *controlPlane) newSnapshotService() *snapshotservice.Service {
+	target := p.snapshotTarget()
+	target.CheckReadable = p.checkReadable
 	return snapshotservice.New(snapshotservice.Config{
-		Target:             p.snapshotTarget(),
+		Target:             target,
 		Store:              p.etcd.server,
 		SharedStore:        p.config.Controllers.LeaderElect,
 		Refused:            p.checkSnapshots(),

@@ -143,13 +143,17 @@ func (p *controlPlane) writeSeed(ctx context.Context, store *etcd.Server) error 
 
 // etcdPrefix returns the prefix of all keys of the API server.
 func (p *controlPlane) etcdPrefix() string {
-	prefix := storekeys.DefaultPrefix
+	return path.Join("/", cmp.Or(p.apiServerFlag("etcd-prefix"), storekeys.DefaultPrefix))
+}
+
+// apiServerFlag returns the last value that a flag of kube-apiserver is given; empty = none.
+func (p *controlPlane) apiServerFlag(name string) (value string) {
 	for _, arg := range p.config.APIServer.Args {
-		if value, ok := strings.CutPrefix(strings.TrimLeft(arg, "-"), "etcd-prefix="); ok {
-			prefix = value
+		if v, ok := strings.CutPrefix(strings.TrimLeft(arg, "-"), name+"="); ok {
+			value = v
 		}
 	}
-	return path.Join("/", prefix)
+	return value
 }
 
 // checkSnapshots fails if the API server keeps kinds in etcd servers of their own: snapshots would lack them.
@@ -175,7 +179,9 @@ func (p *controlPlane) checkSnapshots() error {
 }
 
 func (p *controlPlane) snapshotTarget() snapshotservice.Target {
-	return snapshotTarget(p.dir, p.etcdPrefix(), p.config.Name)
+	target := snapshotTarget(p.dir, p.etcdPrefix(), p.config.Name)
+	target.CheckReadable = p.checkInitialReadable
+	return target
 }
 
 func snapshotTarget(dir *datadir.Dir, prefix, name string) snapshotservice.Target {

@@ -10,10 +10,6 @@ import (
 // KubernetesVersion is the Kubernetes release that this module contains.
 const KubernetesVersion = upstreamversion.Kubernetes
 
-// dataVersion is the format of the data folder that this version writes, and the
-// highest that it reads.
-const dataVersion = 1
-
 const modulePath = "github.com/ctrlplane/ctrlplane"
 
 // Version returns the version of ctrlplane, which the build has recorded.

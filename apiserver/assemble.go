@@ -2,12 +2,15 @@ package apiserver
 
 import (
 	"context"
+	"path"
 	"time"
 
 	"k8s.io/apiserver/pkg/server/healthz"
 	"k8s.io/component-base/configz"
 	"k8s.io/kubernetes/cmd/kube-apiserver/app"
 	"k8s.io/kubernetes/cmd/kube-apiserver/app/options"
+
+	"github.com/ctrlplane/ctrlplane/internal/encryption"
 )
 
 // connectionDrainTimeout is how long Close waits for open connections once all
@@ -31,6 +34,7 @@ func assembleServer(cfg Config, o options.CompletedOptions, release func(), chec
 	if err != nil {
 		return nil, err
 	}
+	s.values = encryption.Reader{Prefix: path.Join("/", o.Etcd.StorageConfig.Prefix), Transformers: config.KubeAPIs.ControlPlane.Generic.ResourceTransformers}
 	if err := useLoopbackClients(config, cfg.Handler); err != nil {
 		return nil, err
 	}

@@ -20,7 +20,9 @@ import (
 	listers "k8s.io/kube-aggregator/pkg/client/listers/apiregistration/v1"
 
 	"github.com/ctrlplane/ctrlplane/apiserver/loopback"
+	"github.com/ctrlplane/ctrlplane/internal/encryption"
 	"github.com/ctrlplane/ctrlplane/internal/informersync"
+	"github.com/ctrlplane/ctrlplane/internal/snapshot"
 )
 
 // Server is a running API server, from Start until Close or until it fails.
@@ -36,6 +38,8 @@ type Server struct {
 
 	// staticWebhooks is set if there may be webhooks that are in a file.
 	staticWebhooks bool
+
+	values encryption.Reader
 
 	// informers are the API server's own.
 	informers   informers.SharedInformerFactory
@@ -238,6 +242,15 @@ func (s *Server) WaitReady(ctx context.Context) error {
 	s.ownWrites.webhooksApply.Store(true)
 	return nil
 }
+
+// CheckReadable fails with an *encryption.UnreadableError if the server cannot decrypt values of a state.
+func (s *Server) CheckReadable(ctx context.Context, state snapshot.State) error {
+	return s.values.Check(ctx, state)
+}
+
+// UnsyncedResources returns the prefixes of the resources that the server has not listed yet, and
+// without which it does not become ready.
+func (s *Server) UnsyncedResources() map[string]bool { return informersync.Unsynced(s.informers) }
 
 // Done is closed when the server has ended; Err then returns why.
 func (s *Server) Done() <-chan struct{} { return s.done }

@@ -22,6 +22,7 @@ const (
 	planeCrashed      = "crashed"      // its process has ended without closing the folder
 	planeDamaged      = "damaged"      // the folder cannot be read
 	planeInaccessible = "inaccessible" // this user may not read the folder
+	planeIncompatible = "incompatible" // a newer version has written the folder
 )
 
 // plane is a control plane in a data folder, running or not.
@@ -37,7 +38,7 @@ type plane struct {
 	Started    time.Time `json:"started,omitzero"`    // the last time
 	Bytes      int64     `json:"bytes"`               // the size of the folder
 	Suspended  bool      `json:"suspended,omitempty"` // its process is, as by Ctrl-Z
-	Error      string    `json:"error,omitempty"`     // why it is damaged or inaccessible
+	Error      string    `json:"error,omitempty"`     // why it is damaged, inaccessible or incompatible
 
 	logFile string // if it is not in the data folder
 	foreign bool   // it was started with another HOME
@@ -57,6 +58,8 @@ func newPlane(name, path string) (plane, error) {
 	switch {
 	case fileerror.IsNotWritable(err):
 		p.State, p.Error = planeInaccessible, err.Error()
+	case errors.As(err, new(*datadir.NewerFormatError)):
+		p.State, p.Error = planeIncompatible, err.Error()
 	case err != nil:
 		p.State, p.Error = planeDamaged, err.Error()
 	case info.Running && info.Server == "":

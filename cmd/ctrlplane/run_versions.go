@@ -228,6 +228,7 @@ func runVersions(runs []*versionRun, jobs int, sigs signalChannel) (int, error) 
 				if interrupted != nil {
 					return errors.New("not started: interrupted")
 				}
+				run.process.cmd.Path = runningProgram(run.process.cmd.Path)
 				return run.process.startProcess()
 			})
 		})

@@ -18,7 +18,8 @@ type Info struct {
 	Bytes     int64 // the size of its files
 }
 
-// Inspect describes a data folder. It fails for a path without one.
+// Inspect describes a data folder. It fails for a path without one, and with a [*NewerFormatError] for
+// one that is not in use and whose format is higher than FormatVersion.
 func Inspect(path string) (Info, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {
@@ -45,6 +46,9 @@ func Inspect(path string) (Info, error) {
 		info.Crashed = pid != 0 // Close removes it
 	}
 	info.Bytes, err = sizeOf(path)
+	if err == nil && !info.Running && mark.Format > FormatVersion {
+		err = newNewerFormatError(path, mark.Format, FormatVersion, info.State)
+	}
 	return info, err
 }
 

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/ctrlplane/ctrlplane/internal/procstat"
@@ -53,6 +54,16 @@ func TestInspect(t *testing.T) {
 	kill()
 	if info := inspect(t, path); info.Running || !info.Crashed || info.Name != "demo" {
 		t.Errorf("killed: %+v", info)
+	}
+}
+
+// TestInspectNewerFormat checks that a folder of a newer version is not described as one that can be started.
+func TestInspectNewerFormat(t *testing.T) {
+	path := t.TempDir()
+	testutil.WriteFiles(t, path, map[string]string{markerFile: `{"format":2}`, stateFile: `{"name":"demo"}`})
+	info, err := Inspect(path)
+	if want := "was written by a newer ctrlplane (format 2, this one reads up to 1)"; !errors.As(err, new(*NewerFormatError)) || !strings.Contains(err.Error(), want) || info.Name != "demo" {
+		t.Errorf("got %+v, %v, want %q", info, err, want)
 	}
 }
 

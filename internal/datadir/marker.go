@@ -11,6 +11,10 @@ import (
 	"github.com/ctrlplane/ctrlplane/internal/inuse"
 )
 
+// FormatVersion is the format of the data folder that this version writes, and the highest
+// that it reads.
+const FormatVersion = 1
+
 // marker is the content of ctrlplane.json, which marks a data folder.
 type marker struct {
 	// Format is the version of the folder's format, as passed to Open.

@@ -65,7 +65,7 @@ func prepareDir(path string, lock *os.File, was marker, marked bool, version int
 	}
 	state, err := readState(path)
 	if marked && was.Format > version {
-		return newerFormatError(path, was.Format, version, state)
+		return newNewerFormatError(path, was.Format, version, state)
 	}
 	if err != nil {
 		return err
@@ -87,12 +87,17 @@ func prepareDir(path string, lock *os.File, was marker, marked bool, version int
 	return nil
 }
 
-func newerFormatError(path string, format, version int, s State) error {
+// NewerFormatError says that a newer version has written a data folder.
+type NewerFormatError struct{ text string }
+
+func (e *NewerFormatError) Error() string { return e.text }
+
+func newNewerFormatError(path string, format, version int, s State) error {
 	by := ""
 	if s.KubernetesVersion != "" {
 		by = " for Kubernetes " + s.KubernetesVersion
 	}
-	return fmt.Errorf("data folder %s was written by a newer ctrlplane%s (format %d, this one reads up to %d): upgrade ctrlplane, or choose another --name or --data-dir", path, by, format, version)
+	return &NewerFormatError{fmt.Sprintf("data folder %s was written by a newer ctrlplane%s (format %d, this one reads up to %d): upgrade ctrlplane, or choose another --name or --data-dir", path, by, format, version)}
 }
 
 // undoOpen unlocks the folder after a failed Open. Without keep it removes what Open has

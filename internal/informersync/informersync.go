@@ -59,6 +59,17 @@ func WaitTyped(ctx context.Context, factory informers.SharedInformerFactory, wri
 	return waitAll(ctx, behind, stall)
 }
 
+// Unsynced returns the resource prefixes of the running informers of a factory that have not synced.
+func Unsynced(factory informers.SharedInformerFactory) map[string]bool {
+	prefixes := map[string]bool{}
+	for kind, synced := range factory.WaitForCacheSync(closedChannel) {
+		if resource, ok := resourceForType(kind); ok && !synced {
+			prefixes[storekeys.PrefixOf(resource.Group, resource.Resource)] = true
+		}
+	}
+	return prefixes
+}
+
 // WaitMetadata is WaitTyped for metadata informers.
 func WaitMetadata(ctx context.Context, factory metadatainformer.SharedInformerFactory, written Revisions, stall time.Duration) error {
 	var behind []informerTarget

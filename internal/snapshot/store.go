@@ -94,7 +94,7 @@ func (s Store) CheckAvailable(name string, overwrite bool) error {
 		return fmt.Errorf("snapshot %q exists already: choose another name, or use --overwrite", name)
 	}
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return s.explainError("cannot be read", name, err)
+		return s.explainError(cannotRead, name, err)
 	}
 	return nil
 }
@@ -131,7 +131,7 @@ func (s Store) Load(ctx context.Context, name string) ([]byte, error) {
 		return nil, s.unknownError(name)
 	}
 	if err != nil {
-		return nil, s.explainError("cannot be read", name, err)
+		return nil, s.explainError(cannotRead, name, err)
 	}
 	return data, nil
 }
@@ -225,9 +225,14 @@ func (s Store) List(ctx context.Context) ([]Info, error) {
 	return list, nil
 }
 
+// cannotRead is what explainError says of a snapshot that cannot be read.
+const cannotRead = "cannot be read"
+
 func (s Store) explainError(what, name string, err error) error {
 	advice := "fix the cause, or set XDG_STATE_HOME to a folder of yours"
 	switch {
+	case IsPath(name) && what == cannotRead && errors.Is(err, fs.ErrPermission):
+		advice = "make the file readable for your user, as with chmod or chown"
 	case IsPath(name):
 		advice = "choose a file in a folder that exists and is yours"
 	case fileerror.IsDiskFull(err):

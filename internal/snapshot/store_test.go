@@ -147,6 +147,16 @@ func TestStorePaths(t *testing.T) {
 	}
 }
 
+// TestUnreadableFileAdvice checks that the advice for a file of another user is about that file.
+func TestUnreadableFileAdvice(t *testing.T) {
+	denied := &fs.PathError{Op: "open", Path: "/x/base", Err: fs.ErrPermission}
+	for what, want := range map[string]string{cannotRead: ": make the file readable for your user", "cannot be written": ": choose a file in a folder that exists and is yours"} {
+		if got := (Store{}).explainError(what, "/x/base", denied).Error(); !strings.Contains(got, want) {
+			t.Errorf("%s: %q, want %q", what, got, want)
+		}
+	}
+}
+
 // TestStoreErrors checks that a failed write leaves nothing behind, and keeps an existing
 // snapshot.
 func TestStoreErrors(t *testing.T) {

@@ -50,6 +50,8 @@ type Target struct {
 	// ControlPlane is the name that a snapshot's header has for its origin.
 	ControlPlane string
 	Versions     Versions
+	// CheckReadable fails if the API server could not read values of a state; nil = it is not known.
+	CheckReadable func(snapshot.State) error
 }
 
 // Encode returns a state of this control plane as a snapshot file.
@@ -76,7 +78,19 @@ func (t Target) Decode(file []byte) (snapshot.State, error) {
 	if err != nil {
 		return snapshot.State{}, err
 	}
-	return t.decodeFor(origin, file)
+	return t.decodeReadable(origin, file)
+}
+
+// decodeReadable is decodeFor, and refuses what the API server could not read.
+func (t Target) decodeReadable(origin string, file []byte) (snapshot.State, error) {
+	state, err := t.decodeFor(origin, file)
+	if err != nil || t.CheckReadable == nil {
+		return state, err
+	}
+	if err := t.CheckReadable(state); err != nil {
+		return snapshot.State{}, usage.Errorf("the snapshot is refused: %w", err)
+	}
+	return state, nil
 }
 
 // decodeFor reads a snapshot file for the control plane with that origin.
@@ -128,7 +142,7 @@ func (t Target) ReadInitial(from Initial) (file []byte, err error) {
 	if file, err = from.read(); err != nil {
 		return nil, fmt.Errorf("snapshot: %w", err)
 	}
-	_, err = t.decodeFor("", file)
+	_, err = t.decodeReadable("", file)
 	return file, err
 }
 

@@ -91,7 +91,11 @@ func parseHeader(line []byte) (Header, error) {
 		return h, fmt.Errorf("not a recording: its first line is not of kind %q: name an events.jsonl or a folder of \"run --report\", or a file of \"up --record\"", headerKind)
 	}
 	if h.Version != formatVersion {
-		return h, fmt.Errorf("its format has version %d, and this ctrlplane reads version %d: use a newer ctrlplane", h.Version, formatVersion)
+		other := "a newer"
+		if h.Version < formatVersion {
+			other = "an older"
+		}
+		return h, fmt.Errorf("its format has version %d, and this ctrlplane reads version %d: use %s ctrlplane", h.Version, formatVersion, other)
 	}
 	return h, nil
 }

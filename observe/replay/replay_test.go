@@ -381,6 +381,8 @@ func TestUnreadableRecordings(t *testing.T) {
 	unfinished := testutil.WriteFile(t, filepath.Join(staging, EventsFile), toJSONLine(t, NewHeader(start)))
 	future := NewHeader(start)
 	future.Version = 2
+	past := NewHeader(start)
+	past.Version = 0
 	for name, c := range map[string]struct{ path, want string }{
 		"missing":      {filepath.Join(folder, "none"), syscall.ENOENT.Error()},
 		"folder":       {folder, "the folder has no events.jsonl: name the folder of a finished"},
@@ -389,6 +391,7 @@ func TestUnreadableRecordings(t *testing.T) {
 		"other":        {write(t, "apiVersion: v1"), `not a recording: its first line is not of kind "ctrlplane"`},
 		"other JSON":   {write(t, map[string]any{"kind": "Pod"}), "not a recording"},
 		"future":       {write(t, future, record(1, 0)), "its format has version 2, and this ctrlplane reads version 1: use a newer ctrlplane"},
+		"past":         {write(t, past, record(1, 0)), "its format has version 0, and this ctrlplane reads version 1: use an older ctrlplane"},
 		"no records":   {write(t, NewHeader(start)), "it has no records"},
 		"damaged":      {write(t, NewHeader(start), record(1, 0), `{"seq":2,"ti`, record(3, 0)), "line 3 is damaged: unexpected end of JSON input"},
 		"no seq":       {write(t, NewHeader(start), `{"kind":"synced","time":"2026-07-01T12:00:00Z"}`, record(3, 0)), "line 2 is damaged: a record without a seq"},
