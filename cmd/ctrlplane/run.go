@@ -96,10 +96,11 @@ has a process group of its own, and ctrlplane forwards all signals to that group
 ctrlplane kills a command that still runs 1s after a second signal (without a
 terminal: its process group), and exits with 128 plus the signal's number, or with
 124 if --timeout had expired before. A second Ctrl-C on the terminal does not have
-that effect: the command decides what Ctrl-C does, and whether the run goes on. Processes of the group that outlive
-the command are reported on stderr, but not stopped. Processes in other groups or
-sessions are not detected. If ctrlplane itself is killed (SIGKILL), Linux kills the
-command, too, but not what the command has started; on other systems it continues.
+that effect: the command decides what Ctrl-C does, and whether the run goes on.
+Processes of the group that outlive the command are reported on stderr, but not
+stopped. Processes in other groups or sessions are not detected. If ctrlplane itself
+is killed (SIGKILL), Linux kills the command, too, but not what the command has
+started; on other systems it continues.
 
 Exit codes: the command's own; 128 plus the signal's number if a signal ended the
 command, or ctrlplane before the run had ended, also if the command has handled it
