@@ -103,8 +103,8 @@ is killed (SIGKILL), Linux kills the command, too, but not what the command has
 started; on other systems it continues.
 
 Exit codes: the command's own; 128 plus the signal's number if a signal ended the
-command, or ctrlplane before the run had ended, also if the command has handled it
-and exited with 0: an interrupted run has not passed; and
+command, or ctrlplane before the run had ended; with --report, --settle or an assertion
+also if the command has handled it and exited with 0: that run has not passed; and
   2    wrong usage of ctrlplane
   123  the command succeeded, but --healthy or another assertion does not hold
   124  --timeout has expired, while the command ran or while the control plane settled

@@ -133,6 +133,9 @@ func (r *runCommand) needsState() bool {
 	return r.report.report != nil || r.settle || r.assertions.healthy
 }
 
+// hasVerdict reports whether ctrlplane judges the run, rather than the command alone.
+func (r *runCommand) hasVerdict() bool { return r.needsState() || !r.assertions.rules.Empty() }
+
 // collectLimit returns how long reading the objects at the end may take. CI services kill a canceled job soon.
 func (r *runCommand) collectLimit() time.Duration {
 	switch {
@@ -147,7 +150,7 @@ func (r *runCommand) collectLimit() time.Duration {
 // judge reads the state at the end of a run and checks what is asserted about it. An
 // assertion that does not hold gives an exit code only to a run that succeeded.
 func (r *runCommand) judge(parent context.Context, code int, err error) (int, error) {
-	if !r.needsState() && r.assertions.rules.Empty() {
+	if !r.hasVerdict() {
 		return code, err
 	}
 	r.report.beginStage("report")

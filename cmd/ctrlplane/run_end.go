@@ -135,15 +135,14 @@ func (r *runCommand) finish(code int, err error) (int, error) {
 	r.finishOnce.Do(func() { close(r.finishing) })
 	code = exitCode(&exitError{err, code}) // 2 for bad usage that only a component recognizes
 	err = addHints(r.command, r.up.target, err)
-	hasVerdict := r.needsState() || !r.assertions.rules.Empty()
 	var printing sync.WaitGroup // besides the writing: stderr may be stuck
-	if hasVerdict && r.hurried.Load() {
+	if r.hasVerdict() && r.hurried.Load() {
 		line := r.report.endLine(code, err, r.settle)
 		printing.Go(func() { fmt.Fprint(r.output, line) })
 	}
 	code, err = r.report.write(code, err)
 	printing.Wait()
-	if hasVerdict {
+	if r.hasVerdict() {
 		fmt.Fprint(r.output, r.report.endLine(code, err, r.settle))
 	}
 	return code, err

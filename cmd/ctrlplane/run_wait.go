@@ -144,15 +144,16 @@ func (w *commandWait) wasInterrupted() bool {
 	return w.lastSignal != nil && (!w.decides || stateSignal(w.c.cmd.ProcessState) == w.lastSignal)
 }
 
-// interruption returns the result of a run whose command was interrupted: it has not passed, whatever the command says.
+// interruption returns the result of a run whose command was interrupted: if ctrlplane judges it, it has not passed,
+// whatever the command says.
 func (w *commandWait) interruption(code int) (int, error) {
 	w.run.interrupt(w.lastSignal)
 	name := signalName(w.lastSignal)
 	switch by := stateSignal(w.c.cmd.ProcessState); {
+	case !w.run.hasVerdict(): // the line that says which signal was received is enough
+		return code, nil
 	case code == 0:
 		return signalExitCode(w.lastSignal), fmt.Errorf("the command exited with code 0 after %s, which ctrlplane had received: a run that was interrupted has not passed", name)
-	case !w.run.needsState(): // the line that says which signal was received is enough
-		return code, nil
 	case by == w.lastSignal:
 		return code, fmt.Errorf("the command was ended by %s, which ctrlplane had received", name)
 	case by != 0:

@@ -29,7 +29,7 @@ func TestInterruptedRunHasNotPassed(t *testing.T) {
 	}{
 		"it ends the command":       {[]string{"--report=out"}, "echo begun; exec sleep 1000", true, 143, interrupted, "the command was ended by SIGTERM, which ctrlplane had received"},
 		"handled":                   {[]string{"--report=out", "--settle", "--healthy"}, "trap 'exit 0' TERM; " + idleScript + "echo begun; wait", true, 143, interrupted, "the command exited with code 0 after SIGTERM"},
-		"handled, without a report": {nil, "trap 'exit 0' TERM; " + idleScript + "echo begun; wait", true, 143, "", "the command exited with code 0 after SIGTERM"},
+		"handled, not judged":       {nil, "trap 'exit 0' TERM; " + idleScript + "echo begun; wait", true, 0, "", "ctrlplane: SIGTERM received, sent to the command"},
 		"handled with another code": {[]string{"--report=out"}, "trap 'exit 5' TERM; " + idleScript + "echo begun; wait", true, 5, interrupted, "the command exited with code 5 after SIGTERM"},
 		"sent by another process":   {[]string{"--report=out"}, "echo begun; kill -TERM $$", false, 143, "failed with exit code 143", "the command was ended by signal 15 (SIGTERM), which ctrlplane has not sent"},
 	} {
