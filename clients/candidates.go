@@ -52,7 +52,7 @@ type period struct {
 	parallel bool
 	// shared is set once it has made two of the same object at once: then several controllers work for the same objects.
 	shared bool
-	// late is set once it has often begun long after an event although it was idle: events wait, or it works long before it writes.
+	// late is set while it has often begun long after an event although it was idle: events wait, or it works long before it writes.
 	late bool
 }
 
@@ -80,6 +80,14 @@ func (cl *client) noteBusy(w *write) {
 		}
 	}
 	w.busy = before
+	w.oldest = w.began.Add(-maxReaction)
+	if cl.led.After(w.oldest) { // what it has received as a standby waits until then
+		w.oldest = time.Time{}
+	}
+	w.workBegan = w.began
+	if w.began.Sub(cl.active.to) <= maxWork && cl.active.from.Before(w.began) {
+		w.workBegan = cl.active.from
+	}
 	w.idle = cl.idle
 	if w.began.Sub(before.to) > maxWork {
 		w.idle = idlePeriod{before.to, w.began}
@@ -90,6 +98,7 @@ func (cl *client) noteBusy(w *write) {
 		return
 	}
 	cl.idle = w.idle
+	cl.active.extend(w.began, w.answered)
 	if w.began.Sub(before.to) > busyGap {
 		cl.busy.from = w.began
 	}
@@ -102,6 +111,33 @@ func (cl *client) noteBusy(w *write) {
 	w.busy.parallel, w.busy.shared, w.busy.late = cl.busy.parallel, cl.busy.shared, cl.busy.late
 	if w.answered.After(before.to) {
 		cl.busy.to = w.answered
+	}
+}
+
+// extend adds a request to the period, or begins another one with it.
+func (p *period) extend(began, answered time.Time) {
+	if began.Sub(p.to) > maxWork {
+		p.from = began
+	}
+	p.to = later(p.to, answered)
+}
+
+// noteRead notes that a client has read objects: work may begin so.
+func (cl *client) noteRead(c *observe.Called) {
+	if c.IsRoutine() {
+		return
+	}
+	cl.mu.Lock()
+	defer cl.mu.Unlock()
+	cl.active.extend(c.Began, c.Began.Add(c.Took))
+}
+
+// noteLed notes that a client has taken a Lease. One process may take several, one after the other.
+func (cl *client) noteLed(at time.Time) {
+	cl.mu.Lock()
+	defer cl.mu.Unlock()
+	if at.Sub(cl.led) > maxReaction {
+		cl.led = at
 	}
 }
 
@@ -217,6 +253,12 @@ func (w *write) isFollowUp(cause *event, last writeRun) bool {
 // happened often, worth a wait.
 func (w *write) wakingEvent(since time.Time) (waking *event, isKnown bool) {
 	wasIdle := !w.began.After(w.idle.to)
+	began := func(e *event) time.Time {
+		if wasIdle && !e.seen().After(w.workBegan) {
+			return w.workBegan
+		}
+		return w.began
+	}
 	var others []*event
 	hadNoEffect := map[string]int{}
 	for _, e := range w.events {
@@ -224,7 +266,7 @@ func (w *write) wakingEvent(since time.Time) (waking *event, isKnown bool) {
 			continue
 		}
 		others = append(others, e)
-		if w.began.Sub(e.seen()) > maxPause && (!wasIdle || e.seen().After(w.idle.from)) {
+		if began(e).Sub(e.seen()) > maxPause && (!wasIdle || e.seen().After(w.idle.from)) {
 			hadNoEffect[e.object().GroupResource()]++
 		}
 	}
@@ -235,7 +277,7 @@ func (w *write) wakingEvent(since time.Time) (waking *event, isKnown bool) {
 	}
 	for _, soon := range within {
 		i := slices.IndexFunc(others, func(e *event) bool {
-			return e.seen().After(w.idle.from) && w.began.Sub(e.seen()) <= soon && hadNoEffect[e.object().GroupResource()] == 0
+			return e.seen().After(w.idle.from) && began(e).Sub(e.seen()) <= soon && hadNoEffect[e.object().GroupResource()] == 0
 		})
 		if i >= 0 {
 			return others[i], true
@@ -259,7 +301,7 @@ func (w *write) isInNamespaceOf(e *event) bool {
 func (w *write) candidates(among []*event, isRelated func(*event) bool) *candidates {
 	c := &candidates{busy: w.busy}
 	for _, e := range among {
-		if w.began.Sub(e.at) > maxReaction || !isRelated(e) {
+		if e.at.Before(w.oldest) || !isRelated(e) {
 			continue
 		}
 		isOwn := w.versions.made(e)

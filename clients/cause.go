@@ -72,10 +72,30 @@ func (w *write) findCause(c *candidates) (cause *event, woken bool) {
 	} else if cause, woken = w.choose(c); w.busy.late && cause != nil && !w.isOnlyReason(cause, c) {
 		cause = nil
 	}
+	if e := w.createdOwner(cause); e != nil {
+		cause, woken = e, false
+	}
 	if w.reported && cause != nil && !w.followsSoon(cause) {
 		cause = nil
 	}
 	return cause, woken
+}
+
+// createdOwner returns the event of the creation of the first owner of an object that the write creates, if the program has made
+// that for the same cause: another controller of it works for what the first one has created. nil if there is none. What a program
+// that may have one controller writes at once belongs to the same sync.
+func (w *write) createdOwner(cause *event) *event {
+	if cause == nil || w.existed || len(w.owners) == 0 || w.busy.shared {
+		return nil
+	}
+	i := slices.IndexFunc(w.related, func(e *event) bool {
+		return e != cause && e.uid == w.owners[0].UID && e.change == observe.Added && w.versions.made(e) && e.isOwnedBy(cause.uid) && e.seen().After(cause.seen()) &&
+			(w.busy.parallel || w.began.Sub(e.seen()) > busyGap)
+	})
+	if i < 0 {
+		return nil
+	}
+	return w.related[i]
 }
 
 // followsSoon reports whether a write begins soon after an event, or after a write because of that. A client that reports its
@@ -196,10 +216,19 @@ func (w *write) choose(c *candidates) (cause *event, woken bool) {
 	if related == nil {
 		return w.candidates(w.ofNamespace, w.isNamespace).choose(w), false
 	}
-	if (w.isByTimer(related) || w.isOfChild(related)) && of.isFinished(related, w) {
+	if (w.isByTimer(related) || w.isOfChild(related) || w.mayFollowWithOther(related)) && of.isFinished(related, w) {
 		return nil, false
 	}
 	return related, false
+}
+
+// mayFollowWithOther reports whether the event of a status that the program has written is not the only one which may be the
+// cause: another client has changed an object of another kind in the namespace since, and the program works for that now.
+func (w *write) mayFollowWithOther(own *event) bool {
+	return w.versions.madeStatus(own) && slices.ContainsFunc(w.events, func(e *event) bool {
+		isLater := w.isOthers(e) && e.seen().After(own.seen()) && w.isInNamespaceOf(e) && e.object().GroupResource() != own.object().GroupResource()
+		return isLater && w.began.Sub(e.lastRun(w).answered) <= maxWork
+	})
 }
 
 // isByTimer reports whether a write for an event that the program has made follows from a timer rather than from what another
@@ -247,6 +276,8 @@ type write struct {
 	base, made      string          // the versions that it changes, if it says so, and has made, if it has
 	began, answered time.Time
 	read, created   time.Time // when the client has read the object from the API server before, or created it; zero if it has not
+	oldest          time.Time // events before do not count
+	workBegan       time.Time // when the client had begun to make one request after the other, such as reads
 	failed          bool
 	conflict        bool // the object had been modified
 	existed         bool // the object did before
@@ -398,6 +429,9 @@ func (cl *client) findEvents(r *request, wr *write) {
 		wr.runs, wr.repeated = nil, nil
 		return
 	}
+	if r.call.Status != http.StatusConflict {
+		wr.completeUnsent(r.sent != nil)
+	}
 	watched := map[string]int{} // how many watches a resource has
 	for _, w := range wr.watches {
 		watched[w.Resource]++
@@ -408,7 +442,7 @@ func (cl *client) findEvents(r *request, wr *write) {
 	for _, w := range wr.watches {
 		isShared := watched[w.Resource] > 1
 		w.mu.Lock()
-		recent := w.eventsBetween(wr.began.Add(-maxReaction), wr.began)
+		recent := w.eventsBetween(wr.oldest, wr.began)
 		wr.events = slices.Grow(wr.events, len(recent))
 		for i := range recent {
 			e := &recent[i]
@@ -443,6 +477,25 @@ func (cl *client) findEvents(r *request, wr *write) {
 		w.mu.Unlock()
 	}
 	wr.related, wr.ofNamespace = related.of(wr.events), ofNamespace.of(wr.events)
+}
+
+// completeUnsent adds what relates other objects to the written one, from its last version that the client has received: neither
+// the answer to a refused patch or deletion nor what was sent has that.
+func (w *write) completeUnsent(sent bool) {
+	if !w.failed || !w.existed || len(w.owners) > 0 || w.object.Name == "" {
+		return
+	}
+	last := w.lastEvent(w.began, func(e *event) bool { return e.isOf(w.object) && e.change != observe.Deleted })
+	if last == nil {
+		return
+	}
+	for _, o := range last.owners {
+		w.owners = append(w.owners, recording.OwnerReference{Name: o.mentioned.object, UID: o.uid})
+	}
+	w.object.UID = cmp.Or(w.object.UID, last.uid)
+	if !sent {
+		w.names.Mentions = last.names
+	}
 }
 
 // sentOnce is what several watches may be sent.

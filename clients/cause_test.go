@@ -696,3 +696,20 @@ func TestDryRunOfADeletion(t *testing.T) {
 		})
 	}
 }
+
+// A standby asks for the Lease that another process holds: that is no work.
+func TestRequestsForLeasesAreNoWork(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture(t)
+		f.operate("GET", sites, 200, "{}")
+		worked := time.Now()
+		for range 3 {
+			time.Sleep(2 * time.Second)
+			f.operate("GET", lease, 200, "{}")
+		}
+		list := f.clients.Snapshot()
+		if len(list) != 1 || !list[0].LastWork.Equal(worked) || !list[0].LastTime.Equal(time.Now()) {
+			t.Errorf("%+v", list)
+		}
+	})
+}

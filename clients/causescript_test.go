@@ -250,6 +250,16 @@ func TestCausesOfScriptedPrograms(t *testing.T) {
 		"a conflict long after":             {playConflictLongAfter, tally{right: 1}},
 		"many writes before":                {playManyWrites, tally{right: 160}},
 		"more than are kept":                {playMoreThanKept, tally{right: 1, unknown: 3}},
+		"a refused update, long after":      {playRefusedUpdate, tally{right: 2}},
+		"a standby that takes the Lease":    {playStandby, tally{right: 3}},
+		"a standby that has waited longer":  {playLateStandby, tally{right: 3, unknown: 1}},
+		"a status, and another's change":    {playStatusAndOtherChange, tally{right: 3, unknown: 1}},
+		"the owner of a created object":     {playCreatedOwner, tally{right: 3}},
+		"an owner created in the same sync": {playOwnerOfSync, tally{right: 2}},
+		"a read before the write":           {playReadBefore, tally{right: 2}},
+		"reads all the time":                {playReadsAllTheTime, tally{right: 1, unknown: 1}},
+		"late, and then prompt":             {playLateAndThenPrompt, tally{right: 41, unknown: 1}},
+		"late, and then restarted":          {playLateAndThenRestarted, tally{right: 7}},
 		"200 Sites listed":                  {func(s *script) { playBurst(s, 200, 1, true) }, tally{right: 600}},
 		"200 Sites at once":                 {func(s *script) { playBurst(s, 200, 1, false) }, tally{right: 600}},
 		"200 Sites, 10 workers":             {func(s *script) { playBurst(s, 200, 10, false) }, tally{right: 600}},
@@ -1408,6 +1418,195 @@ func playBurst(s *script, n, workers int, listed bool) {
 	}
 	close(keys)
 	all.Wait()
+}
+
+// The written object has not changed for long, and neither the request nor its answer has the object: its owner is known from its
+// last version.
+func playRefusedUpdate(s *script) {
+	sendSite, sendDeployment := s.watch(sites+"?watch=1"), s.watch(deployments+"?watch=1")
+	sendDeployment("MODIFIED", web(3))
+	ms(75_000)
+	for i, method := range []string{"PUT", "PATCH"} {
+		sendSite("MODIFIED", site(7+i))
+		ms(4)
+		s.fail(fmt.Sprint("Site ns/shop updated ", 7+i), method, deployments+"/web", http.StatusForbidden, forbidden)
+		ms(20_000)
+	}
+}
+
+const lease = "/apis/coordination.k8s.io/v1/namespaces/ns/leases/operator"
+
+// askForLease reads the Lease that another process holds, for some seconds.
+func (s *script) askForLease(seconds int) {
+	for range seconds {
+		ms(1000)
+		s.request("GET", lease, "", func(w http.ResponseWriter) { io.WriteString(w, "{}") })
+	}
+}
+
+func (s *script) takeLease() {
+	const now = `"2026-01-01T00:00:00.000000Z"`
+	s.expect("none", "PUT")
+	s.request("PUT", lease, `{"kind":"Lease","spec":{"holderIdentity":"me","acquireTime":`+now+`,"renewTime":`+now+`}}`, func(w http.ResponseWriter) {
+		io.WriteString(w, object("Lease", "operator", "l1", "30"))
+	})
+}
+
+// A standby receives events, and begins to work when it leads.
+func playStandby(s *script) {
+	sendSite := s.watch(sites + "?watch=1")
+	sendSite("ADDED", site(7))
+	s.askForLease(64)
+	s.takeLease()
+	ms(200)
+	s.write(siteAdded, "POST", deployments, web(31))
+	ms(4)
+	s.write(siteAdded, "PATCH", sites+"/shop/status", site(32))
+}
+
+// What it has listed when it started is a cause, too. Without a new leader, or long after it, none of that is.
+func playLateStandby(s *script) {
+	s.request("GET", sites, "", func(w http.ResponseWriter) { io.WriteString(w, "{}") })
+	s.watch(sites + "?watch=1&resourceVersion=5")
+	s.askForLease(90)
+	s.write("Site ns/shop listed", "POST", settings, owned("ConfigMap", "shop", "c1", "29"))
+	ms(10_000)
+	s.takeLease()
+	ms(200)
+	s.write("Site ns/shop listed", "POST", deployments, web(31))
+	ms(70_000)
+	s.write("", "POST", services, owned("Service", "web", "s1", "33"))
+}
+
+// A user deletes the Secret of another Site: the program works for all Sites in the namespace then. It has written the status of the
+// first one before, which does not wake it.
+func playStatusAndOtherChange(s *script) {
+	sendSite, sendSecret := s.watch(sites+"?watch=1"), s.watch(secrets+"?watch=1")
+	secret := func(version int) string {
+		return object("Secret", "site-other", "s1", fmt.Sprint(version), "u2")
+	}
+	sendSite("ADDED", object("Site", "other", "u2", "3"))
+	sendSecret("ADDED", secret(4))
+	ms(70_000)
+	sendSite("MODIFIED", site(20))
+	ms(4)
+	s.write("Site ns/shop updated 20", "PATCH", sites+"/shop/status", site(21))
+	sendSite("MODIFIED", site(21))
+	ms(800)
+	s.write("Site ns/shop updated 20|Site ns/shop updated 21", "PATCH", sites+"/shop/status", site(22))
+	sendSite("MODIFIED", site(22))
+	ms(12_000)
+	sendSecret("DELETED", secret(30))
+	ms(50)
+	s.write("Secret ns/site-other deleted 30", "POST", secrets, secret(31))
+	sendSecret("ADDED", secret(31))
+	ms(300)
+	s.write("Secret ns/site-other deleted 30", "PATCH", sites+"/shop/status", site(32))
+}
+
+// One controller creates an object, for which another one creates what it owns. They have not yet written at once.
+func playCreatedOwner(s *script) {
+	sendSite, sendRoute := s.watch(sites+"?watch=1"), s.watch(routes+"?watch=1")
+	s.watch(pods + "?watch=1")
+	pod := func(name string, version int) string {
+		return strings.Replace(object("Pod", name, name, fmt.Sprint(version), "r1"), `"metadata":{`, `"metadata":{"labels":{"site":"shop"},`, 1)
+	}
+	sendSite("ADDED", site(7))
+	ms(20)
+	s.write(siteAdded, "POST", routes, owned("Route", "main", "r1", "8"))
+	sendRoute("ADDED", owned("Route", "main", "r1", "8"))
+	ms(60)
+	s.write("Route ns/main added 8", "POST", pods, pod("main-1", 9))
+	ms(10)
+	s.write("Route ns/main added 8", "POST", pods, pod("main-2", 10))
+}
+
+// A program with one controller creates an object, and at once what that owns.
+func playOwnerOfSync(s *script) {
+	sendSite, sendRoute := s.watch(sites+"?watch=1"), s.watch(routes+"?watch=1")
+	sendSite("ADDED", site(7))
+	ms(4)
+	s.write(siteAdded, "POST", routes, owned("Route", "main", "r1", "8"))
+	sendRoute("ADDED", owned("Route", "main", "r1", "8"))
+	ms(4)
+	s.write(siteAdded, "POST", pods, strings.Replace(object("Pod", "main-1", "p1", "9", "r1"), `"metadata":{`, `"metadata":{"labels":{"site":"shop"},`, 1))
+}
+
+// A program that was idle reads at once, and writes later what it selects by labels.
+func playReadBefore(s *script) {
+	sendRoute, sendSite, sendSecret := s.watch(routes+"?watch=1"), s.watch(sites+"?watch=1"), s.watch(secrets+"?watch=1")
+	secret := func(version int) string { return owned("Secret", "site-shop", "s1", fmt.Sprint(version)) }
+	sendSite("ADDED", site(5))
+	sendSecret("ADDED", secret(6))
+	for i := range 2 {
+		ms(70_000)
+		sendRoute("MODIFIED", route(20+10*i))
+		ms(15)
+		for range 2 {
+			s.request("GET", settings, "", func(w http.ResponseWriter) { ms(2); io.WriteString(w, "{}") })
+			ms(230)
+		}
+		s.write(fmt.Sprint("Route ns/main updated ", 20+10*i), "PUT", secrets+"/site-shop", secret(21+10*i))
+		sendSecret("MODIFIED", secret(21+10*i))
+	}
+}
+
+// The reads of a program that polls do not begin its work.
+func playReadsAllTheTime(s *script) {
+	sendRoute, sendSite := s.watch(routes+"?watch=1"), s.watch(sites+"?watch=1")
+	sendSite("ADDED", site(5))
+	ms(4)
+	s.write("Site ns/shop added 5", "PUT", secrets+"/site-shop", owned("Secret", "site-shop", "s1", "6"))
+	poll := func(times int) {
+		for range times {
+			ms(250)
+			s.request("GET", settings, "", func(w http.ResponseWriter) { io.WriteString(w, "{}") })
+		}
+	}
+	poll(40)
+	sendRoute("MODIFIED", route(20))
+	poll(2)
+	s.write("Route ns/main updated 20", "PUT", secrets+"/site-shop", owned("Secret", "site-shop", "s1", "21"))
+}
+
+// beginRuns makes the program begin to write n times, so long after an event.
+func (s *script) beginRuns(sendSite func(typ, object string), n, pause int) {
+	for i := range n {
+		ms(5000)
+		sendSite("MODIFIED", site(100+i))
+		ms(pause)
+		s.write(fmt.Sprint("Site ns/shop updated ", 100+i), "PUT", secrets+"/site-shop", owned("Secret", "site-shop", "s1", fmt.Sprint(1000+i)))
+	}
+}
+
+// ambiguous makes a write whose cause is not known if its program is late: another object that is related has changed, too.
+func (s *script) ambiguous(sendSite, sendDeployment func(typ, object string)) {
+	ms(5000)
+	sendDeployment("MODIFIED", web(5000))
+	ms(1500)
+	sendSite("MODIFIED", site(5001))
+	ms(5)
+	s.write("Site ns/shop updated 5001", "PUT", secrets+"/site-shop", owned("Secret", "site-shop", "s1", "5002"))
+}
+
+func playLateAndThenPrompt(s *script) {
+	sendSite, sendDeployment := s.watch(sites+"?watch=1"), s.watch(deployments+"?watch=1")
+	s.beginRuns(sendSite, 6, 400)
+	s.ambiguous(sendSite, sendDeployment)
+	ms(60_000)
+	s.beginRuns(sendSite, 34, 5)
+	s.ambiguous(sendSite, sendDeployment)
+}
+
+func playLateAndThenRestarted(s *script) {
+	s.conn = "10.0.0.1:1"
+	sendSite, end := s.watched(sites + "?watch=1")
+	s.beginRuns(sendSite, 6, 400)
+	end()
+	ms(5000)
+	s.conn = "10.0.0.1:2"
+	sendSite, sendDeployment := s.watch(sites+"?watch=1"), s.watch(deployments+"?watch=1")
+	s.ambiguous(sendSite, sendDeployment)
 }
 
 // How long a write waits until its cause has been looked up, beside many watches whose events are all recent.

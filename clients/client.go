@@ -27,8 +27,8 @@ const (
 	maxWatched = 1000
 	// keptLists is the number of lists that are kept of a client, and keptGets that of other reads.
 	keptLists, keptGets = 256, 64
-	// keptPauses is the number of pauses within runs of writes that are kept of a client.
-	keptPauses = 32
+	// keptPauses is the number of pauses within runs of writes that are kept of a client, keptBegun that of how runs have begun.
+	keptPauses, keptBegun = 32, 32
 )
 
 // client is one client.
@@ -40,6 +40,7 @@ type client struct {
 
 	requests, reads, changes, errors, conflicts, inFlight atomic.Int64
 	last                                                  atomic.Pointer[answered]
+	worked                                                atomic.Pointer[time.Time] // when the last call was answered that was not for a Lease
 
 	reports   reportedState
 	receiving chan struct{} // has an element while a report is received
@@ -72,8 +73,9 @@ type client struct {
 	gets       [keptGets]get          // in a ring
 	nextGet    int
 	pauses     []time.Duration // the last ones within runs of writes
-	late       int             // how many runs of writes began long after their causes although the client was idle
-	prompt     int             // how many others began
+	begun      []bool          // of the last runs of writes, whether they began long after their causes although the client was idle
+	active     period          // in which it has made one request after the other, reads included
+	led        time.Time       // when it began to lead: it has taken a Lease
 }
 
 // answered is the last call of a client.
@@ -86,7 +88,9 @@ func newClient(name string, objects intervene.ObjectReader, permissionCount *ato
 	cl := &client{name: name, gate: intervene.NewGate(objects), receiving: make(chan struct{}, 1), watched: map[string]bool{}, failed: map[string]failedWrite{}}
 	cl.permissions.all = permissionCount
 	cl.caller.Store(&observe.Caller{})
-	cl.last.Store(&answered{at: time.Now()})
+	now := time.Now()
+	cl.last.Store(&answered{at: now})
+	cl.worked.Store(&now)
 	return cl
 }
 
@@ -168,6 +172,9 @@ func (cl *client) countCall(c *observe.Called, now time.Time) {
 		cl.reads.Add(1)
 	}
 	cl.last.Store(&answered{c, now})
+	if !c.Object.IsLease() {
+		cl.worked.Store(&now)
+	}
 }
 
 // noteWritten remembers the versions that a client has made, as far as the storage reports them. No answer has those of
@@ -192,7 +199,7 @@ func (cl *client) snapshot(now time.Time) observe.Client {
 	}
 	_, v.Held = cl.gate.HeldWrites(0)
 	last := cl.last.Load()
-	v.Last, v.LastTime = last.call, last.at
+	v.Last, v.LastTime, v.LastWork = last.call, last.at, *cl.worked.Load()
 	v.Polls = cl.polls.snapshot(now)
 	cl.reports.addTo(&v)
 	v.AwaitsReport = cl.reports.awaitsReport(now)
@@ -222,6 +229,7 @@ func (cl *client) addWatch(w *watch) {
 	cl.mu.Lock()
 	if len(cl.watches) == 0 && w.conn != cl.endedConn { // of a process that has begun
 		cl.watchBegan = w.Since
+		cl.begun, cl.busy.late = nil, false
 	}
 	w.list = cl.listBefore(w)
 	if w.initial || w.beginsWithExisting || !w.list.answered.IsZero() { // an earlier one need not be of the same process

@@ -94,7 +94,7 @@ func (cl *client) listBefore(w *watch) (last list) {
 // foundFor returns the events of what the client has found in the list before the watch, and that may be the reason
 // of a write: the written object and its owners. The caller holds the lock.
 func (w *watch) foundFor(wr *write, kinds *sync.Map) (list []*event) {
-	if w.list.answered.IsZero() || wr.began.Sub(w.list.answered) > maxReaction {
+	if w.list.answered.IsZero() || w.list.answered.Before(wr.oldest) {
 		return nil
 	}
 	o := wr.object

@@ -7,11 +7,14 @@ import (
 	"time"
 )
 
-// completeRefusedObject completes an object that was not created: the answer need not have it.
+// completeRefusedObject completes an object that was not created: the answer need not have it. That of an update has what
+// relates it to others.
 func (r *request) completeRefusedObject(injected bool) {
 	o := &r.call.Object
-	if o.Name == "" {
+	if r.call.Verb != "delete" {
 		r.readUnreadBody(injected)
+	}
+	if o.Name == "" {
 		sent := r.sentObject()
 		o.Name, o.Kind = sent.Metadata.Name, cmp.Or(o.Kind, printable(sent.Kind, maxName))
 	}
@@ -22,7 +25,7 @@ func (r *request) completeRefusedObject(injected bool) {
 const maxBodyDelay = 100 * time.Millisecond
 
 // readUnreadBody reads the body of a request that was refused before the server read it, as by authorization or
-// an injected fault: only the body names what was to be created. Usually it has arrived with the rest of the request.
+// an injected fault: only the body names what was to be created, and its owners. Usually it has arrived with the rest of the request.
 func (r *request) readUnreadBody(injected bool) {
 	length := r.req.ContentLength
 	mayBeRead := r.status == http.StatusGatewayTimeout && !injected // by its handler

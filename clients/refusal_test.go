@@ -184,6 +184,26 @@ func TestCreationsRefusedUnread(t *testing.T) {
 	}
 }
 
+// So it is with an update: what is sent has the owner.
+func TestUpdateRefusedUnread(t *testing.T) {
+	f := newFixture(t)
+	send, end := f.watch(sites+"?watch=1&resourceVersion=3", operatorAgent, operator)
+	defer end()
+	send(frame("MODIFIED", object("Site", "shop", "u1", "7")))
+	req := httptest.NewRequestWithContext(t.Context(), http.MethodPut, deployments+"/web", strings.NewReader(owned("Deployment", "web", "d1", "5")))
+	req.Header.Set("User-Agent", operatorAgent)
+	req.Header.Set("Content-Type", "application/json")
+	req.RemoteAddr = operatorAgent
+	f.clients.Handle(readable{httptest.NewRecorder()}, req, operator, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(http.StatusForbidden)
+		io.WriteString(w, forbidden)
+	}))
+	if diff := gocmp.Diff([]string{"Site ns/shop updated 7"}, f.causes("shop-operator")); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
 // Of a creation that times out the server may still read the body, unless the timeout is injected.
 func TestCreationThatTimesOut(t *testing.T) {
 	for _, tt := range []struct{ message, want string }{

@@ -280,6 +280,12 @@ func (r *request) record() {
 		r.client.reports.countCall(r.sync, c)
 	}
 	switch {
+	case c.Verb == "get" || c.Verb == "list":
+		r.client.noteRead(c)
+	case !c.Failed() && c.Object.IsLease() && (c.TakenBy != "" || c.Verb == "create"):
+		r.client.noteLed(now)
+	}
+	switch {
 	case c.Failed():
 	case c.Verb == "list":
 		r.client.polls.note(r)

@@ -53,7 +53,7 @@ func (cl *client) noteWrite(w *write, cause *event, of *candidates, woken bool) 
 	}
 }
 
-// A client is often late once minLate runs, and one of lateShare, began late.
+// A client is often late while minLate of its last runs, and one of lateShare, began late.
 const minLate, lateShare = 4, 3
 
 // noteLate notes whether a run of writes began long after its cause, although the client was idle, as with a limit of how often
@@ -64,12 +64,17 @@ func (cl *client) noteLate(e *event, w *write) {
 	}
 	cl.mu.Lock()
 	defer cl.mu.Unlock()
-	if w.began.Sub(later(e.seen(), w.busy.to)) > maxPause {
-		cl.late++
-	} else {
-		cl.prompt++
+	if len(cl.begun) == keptBegun {
+		cl.begun = slices.Delete(cl.begun, 0, 1)
 	}
-	cl.busy.late = cl.busy.late || cl.late >= minLate && cl.late*lateShare >= cl.late+cl.prompt
+	cl.begun = append(cl.begun, w.began.Sub(later(e.seen(), w.busy.to)) > maxPause)
+	late := 0
+	for _, isLate := range cl.begun {
+		if isLate {
+			late++
+		}
+	}
+	cl.busy.late = late >= minLate && late*lateShare >= len(cl.begun)
 }
 
 // failedWrite is why a write was made that has failed.

@@ -3,6 +3,9 @@ package control
 import (
 	"context"
 	"encoding/json"
+	"net/http"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/ctrlplane/ctrlplane/observe"
@@ -113,4 +116,16 @@ type SteppedWrite struct {
 	After  json.RawMessage `json:"after,omitempty"`
 	// UnknownReason says why neither is known of a write that has succeeded.
 	UnknownReason string `json:"unseen,omitempty"`
+}
+
+// Outcome returns the status of the response and why the write has failed. The reason may begin with the status.
+func (s *SteppedWrite) Outcome() string {
+	status := strconv.Itoa(s.Status)
+	switch {
+	case s.Error == "":
+		return status + " " + http.StatusText(s.Status)
+	case s.Status == 0 || strings.HasPrefix(s.Error, status+" "):
+		return s.Error
+	}
+	return status + " " + s.Error
 }

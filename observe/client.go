@@ -64,6 +64,8 @@ type Client struct {
 	// Last is its last call and LastTime when that was answered.
 	Last     *Called   `json:"last,omitempty"`
 	LastTime time.Time `json:"lastTime,omitzero"`
+	// LastWork is the same of its last call that was not for a Lease: a standby asks for that all the time.
+	LastWork time.Time `json:"lastWork,omitzero"`
 }
 
 // IsWatching reports whether the process of the client has an open watch, also as one of SharesConnection.

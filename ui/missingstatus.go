@@ -182,29 +182,46 @@ func silentNote(now observe.Snapshot, at place, created time.Time) string {
 		return ""
 	}
 	var names []string
+	var asked []observe.Client // for Leases
 	for _, c := range watchers(now, at) {
 		if last := lastRequest(now, c.User); last.IsZero() || !last.Before(created) {
 			return "" // it has worked since, or is waiting for an answer
 		}
 		names = append(names, words.OneLine(c.Name))
+		if !c.LastTime.Before(created) {
+			asked = append(asked, c)
+		}
 	}
 	watches, have := "watches", "has"
 	if len(names) > 1 {
 		watches, have = "watch", "have"
 	}
-	return fmt.Sprintf("%s, which %s %s, %s made no request since it was created %s ago", words.And(names), watches, at.resource, have, words.Duration(age))
+	return fmt.Sprintf("%s, which %s %s, %s made no request since it was created %s ago%s", words.And(names), watches, at.resource, have, words.Duration(age), leaseNote(asked))
 }
 
-// lastRequest returns when a program of a user made its last request, now for one without an answer: one program may watch
-// and write under several names.
+// leaseNote says that clients have made requests for Leases all the same, and that one may wait for another process to release its.
+func leaseNote(asked []observe.Client) string {
+	switch {
+	case len(asked) == 0:
+		return ""
+	case len(asked) == 1 && asked[0].Last != nil && asked[0].Last.Object.IsLease() && !asked[0].Last.IsWrite():
+		return ", except for Leases: it may wait to become the leader"
+	}
+	return ", except for Leases"
+}
+
+// lastRequest returns when a program of a user made its last request that was not for a Lease, now for one without an answer: one
+// program may watch and write under several names.
 func lastRequest(now observe.Snapshot, user string) (last time.Time) {
 	for _, c := range now.Clients {
 		switch {
 		case c.User != user || !mayWork(&c):
 		case c.InFlight > 0:
 			return now.Time
-		case c.LastTime.After(last):
+		case c.LastWork.IsZero() && c.LastTime.After(last): // of a recording of an earlier version
 			last = c.LastTime
+		case c.LastWork.After(last):
+			last = c.LastWork
 		}
 	}
 	return last

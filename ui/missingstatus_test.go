@@ -22,6 +22,12 @@ func TestWhySaysThatNoClientWritesTheStatus(t *testing.T) {
 	last := func(ago time.Duration, name, user string, watches ...observe.ClientWatch) observe.Client {
 		return observe.Client{Name: name, Caller: observe.Caller{User: user}, Watches: watches, LastTime: now.Add(-ago)}
 	}
+	standby := func(verb string, watches ...observe.ClientWatch) observe.Client {
+		c := last(time.Second, "operator (bob)", "bob", watches...)
+		c.LastWork = now.Add(-2 * time.Minute)
+		c.Last = &observe.Called{Verb: verb, Object: observe.Object{Group: "coordination.k8s.io", Resource: "leases", Name: "operator"}}
+		return c
+	}
 	const silent = "It has no status yet, and operator (bob), which watches sites.example.com, has made no request since it was created 1 m 00 s ago."
 	for name, tc := range map[string]struct {
 		clients []observe.Client
@@ -34,6 +40,8 @@ func TestWhySaysThatNoClientWritesTheStatus(t *testing.T) {
 		"commands of its user":       {[]observe.Client{last(2*time.Minute, "operator (bob)", "bob", watches...), last(time.Second, "kubectl (bob)", "bob")}, silent},
 		"others work":                {[]observe.Client{last(2*time.Minute, "operator (bob)", "bob", watches...), last(time.Second, "other (eve)", "eve", watches[0])}, silent},
 		"another one that may do it": {[]observe.Client{last(2*time.Minute, "operator (bob)", "bob", watches...), last(time.Second, "other (eve)", "eve", watches...)}, ""},
+		"a standby":                  {[]observe.Client{standby("get", watches...)}, silent[:len(silent)-1] + ", except for Leases: it may wait to become the leader."},
+		"a leader that does nothing": {[]observe.Client{standby("update", watches...)}, silent[:len(silent)-1] + ", except for Leases."},
 		"two silent ones": {[]observe.Client{last(2*time.Minute, "operator (bob)", "bob", watches...), last(2*time.Minute, "other (eve)", "eve", watches...)},
 			"It has no status yet, and operator (bob) and other (eve), which watch sites.example.com, have made no request since it was created 1 m 00 s ago."},
 		"no operator":                    {[]observe.Client{{Name: "kubectl (admin)", Watches: watches}, {Name: "ctrlplane (admin)", Watches: watches}, {Name: "other (admin)", Watches: watches[:1]}}, "It has no status yet, and no client watches sites.example.com."},

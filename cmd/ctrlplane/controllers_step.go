@@ -231,7 +231,7 @@ func (s *stepCommand) printStep(out io.Writer, mode ui.Mode, done *control.Stepp
 	} else {
 		diff = mode.ColorDiff(cleanDiff(diff))
 	}
-	_, err = fmt.Fprintf(out, "%s: %s\n%s", words.OneLine(done.String()), describeOutcome(done), diff)
+	_, err = fmt.Fprintf(out, "%s: %s\n%s", words.OneLine(done.String()), words.OneLine(done.Outcome()), diff)
 	return err
 }
 
@@ -247,14 +247,4 @@ func explainNoDiff(done *control.SteppedWrite) string {
 		return "(no change)\n"
 	}
 	return ""
-}
-
-func describeOutcome(s *control.SteppedWrite) string {
-	switch {
-	case s.Error != "" && s.Status != 0:
-		return fmt.Sprintf("%d %s", s.Status, words.OneLine(s.Error))
-	case s.Error != "":
-		return words.OneLine(s.Error)
-	}
-	return fmt.Sprintf("%d %s", s.Status, http.StatusText(s.Status))
 }

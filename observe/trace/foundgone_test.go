@@ -30,6 +30,9 @@ func TestDeletionOfAMissingObjectIsNoFailure(t *testing.T) {
 			t.Fatal(err)
 		}
 		text := writeString(t, tree, Text, Style{Color: true})
+		if counted := strings.Contains(text, "Not shown, because they changed nothing: 1 write"); counted == c.failed {
+			t.Errorf("%s %d %s: counted as without a change: %v\n%s", c.verb, c.status, c.err, counted, text)
+		}
 		for what, shown := range map[string]bool{
 			"failed to":              strings.Contains(text, "failed to "+c.verb+" Pod q"),
 			"red":                    strings.Contains(text, "\x1b[31m"),
@@ -44,8 +47,31 @@ func TestDeletionOfAMissingObjectIsNoFailure(t *testing.T) {
 				t.Errorf("%s %d %s: %s: %v\n%s", c.verb, c.status, c.err, what, shown, text)
 			}
 		}
-		if !c.failed && !strings.Contains(text, "tried to delete Pod q, which no longer existed") {
-			t.Errorf("the deletion is not shown:\n%s", text)
+		if tree, err = Build(records, pod("p"), Options{All: true}); err != nil {
+			t.Fatal(err)
+		}
+		if all := writeString(t, tree, Text, Style{}); !c.failed && !strings.Contains(all, "tried to delete Pod q, which did not exist") {
+			t.Errorf("the deletion is not shown:\n%s", all)
+		}
+	}
+}
+
+// An operator without the module deletes what does not exist in each sync: what fails between is folded all the same.
+func TestDeletionsOfMissingObjectsBreakNoFold(t *testing.T) {
+	events := []observe.Event{
+		wrote("kubectl (admin)", "create", "5", observe.Written{ResourceVersion: "5"}),
+		&observe.Delivered{Controller: "operator", Change: observe.Added, Object: pod("p"), ResourceVersion: "5"},
+	}
+	for range 8 {
+		for _, c := range []observe.Called{{Verb: "create", Status: 403, Error: "forbidden"}, {Verb: "delete", Status: 404, Error: `pods "q" not found`}} {
+			c.Controller, c.Object, c.Took, c.Cause, c.Client = "operator", pod("q"), time.Microsecond, 2, &observe.Caller{User: "operator"}
+			events = append(events, &c)
+		}
+	}
+	text := textOf(t, recorded(events...), Options{})
+	for _, want := range []string{"6 more attempts failed in the same way", "Not shown, because they changed nothing: 8 writes"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("not %q in:\n%s", want, text)
 		}
 	}
 }

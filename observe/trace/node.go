@@ -208,7 +208,7 @@ func (n *Node) failed() bool {
 	return n.Error != ""
 }
 
-// foundGone reports whether a delete has found that its object did not exist any more.
+// foundGone reports whether a delete has found that its object did not exist.
 func (n *Node) foundGone() bool { return n.failed() && !n.Failed }
 
 // setCause sets the cause of n.

@@ -2,12 +2,13 @@ package trace
 
 import "github.com/ctrlplane/ctrlplane/observe"
 
-// noteNoEffect notes the writes that changed nothing. The API server answers them with the version
+// noteNoEffect notes the writes that changed nothing, as a delete of what does not exist. The API server answers them with the version
 // that is stored or, as a dry run that creates an object or the request of a token, with none. Deletes of
 // collections are counted on their own.
 func (g *graph) noteNoEffect() {
 	stored, elsewhere := map[objectVersion]bool{}, g.storedElsewhere()
 	for _, c := range g.calls {
+		c.noEffect = c.isWrite() && c.foundGone()
 		if !c.isWrite() || c.failed() || c.Gone || c.Verb == observe.VerbRestore || c.Verb == "deletecollection" {
 			continue
 		}

@@ -280,7 +280,7 @@ func (n *Node) outsideActor() string {
 func (p phrases) shortWrite(n *Node) string {
 	switch {
 	case n.foundGone():
-		return "tried to " + p.requestName(n) + ", which no longer existed"
+		return "tried to " + p.requestName(n) + ", which did not exist"
 	case n.Failed && !n.isStored():
 		return "failed to " + p.requestName(n)
 	}

@@ -187,7 +187,7 @@ func TestWebPageDeletionsOfWhatIsGoneAreNoFailures(t *testing.T) {
 	p.press("Trace")
 	p.await(`document.querySelectorAll("#panel .tree .cause").length >= 4`)
 	p.await(`document.querySelectorAll("#panel .tree .bad").length === 1 && document.querySelector("#panel .tree .bad").innerText.includes("updates Site.b.example gone")`)
-	p.await(`document.getElementById("panel").innerText.includes("it no longer existed") && document.getElementById("panel").innerText.includes("creates Site.a.example shop")`)
+	p.await(`document.getElementById("panel").innerText.includes("it did not exist") && document.getElementById("panel").innerText.includes("creates Site.a.example shop")`)
 }
 
 // TestWebPageNamesAreReadable checks that no name in the diagram is covered or cut, also

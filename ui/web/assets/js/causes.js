@@ -31,7 +31,7 @@ function sentence(n, kind) {
 function problem(n) {
   if (n.conflict) return el("span", { class: "problem" }, "conflict: " + (n.error || ""));
   if (n.failed) return el("span", { class: "problem" }, n.error || "no response");
-  return n.error ? el("span", { class: "faint" }, "it no longer existed") : null;
+  return n.error ? el("span", { class: "faint" }, "it did not exist") : null;
 }
 
 function nodeLine(n, kind, open) {
