@@ -323,6 +323,19 @@ func TestSnapshotHasSortedTimers(t *testing.T) {
 	}
 }
 
+// A timer that is awaited keeps its controller busy, however late it is due.
+func TestAwaitedTimers(t *testing.T) {
+	due := time.Now().Add(time.Hour)
+	o := observe.New(observe.Options{Timers: func() []observe.Timer {
+		return []observe.Timer{{Controller: "a", Due: due, Awaited: true}, {Controller: "b", Due: due}}
+	}})
+	defer o.Close()
+	s, err := o.Snapshot(t.Context())
+	if err != nil || !slices.Equal(s.Process.Busy, []string{"a"}) {
+		t.Errorf("busy: %q, %v", s.Process.Busy, err)
+	}
+}
+
 // While a controller is busy, what waits after a failure is as of a second ago at most.
 func TestTimersWhileBusy(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
