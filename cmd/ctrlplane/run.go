@@ -251,10 +251,9 @@ func (r *runCommand) followDeletions(ctx context.Context) {
 	}
 }
 
-// startFailure returns the exit code for an error before the command, and the error. what has failed.
+// startFailure returns the exit code for an error before the command, and the error. The junit.xml of a report has a test case that is called what.
 func (r *runCommand) startFailure(ctx context.Context, what string, err error) (int, error) {
 	r.report.setNotRun(what)
-	r.skipAssertions()
 	if ctx.Err() != nil {
 		r.interrupt(r.earlyInterrupted())
 		return signalExitCode(r.interrupted), err

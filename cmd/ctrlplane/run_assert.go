@@ -150,7 +150,7 @@ func (r *runCommand) collectLimit() time.Duration {
 // judge reads the state at the end of a run and checks what is asserted about it. An
 // assertion that does not hold gives an exit code only to a run that succeeded.
 func (r *runCommand) judge(parent context.Context, code int, err error) (int, error) {
-	if !r.hasVerdict() {
+	if !r.hasVerdict() || r.report.isNotRun() {
 		return code, err
 	}
 	r.report.beginStage("report")
@@ -253,8 +253,8 @@ func (r *runCommand) readAfterRefusal(parent context.Context, cfg *rest.Config) 
 	r.report.report.SetState(ctx, state)
 }
 
-// skipAssertions records that nothing is asserted, because the command was not run.
-func (r *runCommand) skipAssertions() {
+// skipUnchecked records that what is asserted was not checked, unless it was.
+func (r *runCommand) skipUnchecked() {
 	rules := r.assertions.rules.Names()
 	if r.assertions.healthy {
 		rules = slices.Insert(rules, 0, assert.Healthy)
@@ -262,9 +262,7 @@ func (r *runCommand) skipAssertions() {
 	if r.settle {
 		rules = slices.Insert(rules, 0, assert.Settle)
 	}
-	for _, rule := range rules {
-		r.report.addAssertions(assert.Result{Rule: rule, Skipped: "the command was not run"})
-	}
+	r.report.skipUnchecked(rules)
 }
 
 // maxDoubts is of how many objects it is said why it is doubtful that they are healthy.

@@ -113,7 +113,7 @@ func (r *runCommand) endAtOnce(sig os.Signal, why string) {
 	select {
 	case <-r.finishing:
 		limit = time.Second // stderr may be what is stuck
-		last = func() { printError(errors.New(why + " before the report was complete")) }
+		last = func() { printError(errors.New(why + " before " + r.report.unfinished())) }
 	default:
 	}
 	done := make(chan struct{})
@@ -135,6 +135,7 @@ func (r *runCommand) finish(code int, err error) (int, error) {
 	r.finishOnce.Do(func() { close(r.finishing) })
 	code = exitCode(&exitError{err, code}) // 2 for bad usage that only a component recognizes
 	err = addHints(r.command, r.up.target, err)
+	r.skipUnchecked()
 	var printing sync.WaitGroup // besides the writing: stderr may be stuck
 	if r.hasVerdict() && r.hurried.Load() {
 		line := r.report.endLine(code, err, r.settle)

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/ctrlplane/ctrlplane"
@@ -35,7 +36,7 @@ type runReport struct {
 	stage   report.Stage   // the current one
 	written bool
 
-	complete bool          // the report was written without an error
+	complete atomic.Bool   // the report was written without an error
 	ended    bool          // endLine has returned it
 	state    *report.State // at the end, if it was judged
 	deleted  report.Deleted
@@ -141,8 +142,16 @@ func (r *runReport) write(code int, err error) (int, error) {
 		}
 		return code, err
 	}
-	r.complete = true
+	r.complete.Store(true)
 	return code, err
+}
+
+// unfinished says what is left to be done once the report is being written, or was.
+func (r *runReport) unfinished() string {
+	if r.report == nil || r.complete.Load() {
+		return "everything had stopped"
+	}
+	return "the report was complete"
 }
 
 func (r *runReport) writeFiles(o report.Outcome) (ciErr, err error) {
@@ -159,6 +168,30 @@ func (r *runReport) addAssertions(results ...assert.Result) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.outcome.Assertions = append(r.outcome.Assertions, results...)
+}
+
+// skipUnchecked records of each rule without a result why it has none.
+func (r *runReport) skipUnchecked(rules []string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	why := "the run had failed before"
+	switch {
+	case r.outcome.NotRun != "":
+		why = "the command was not run"
+	case r.outcome.Interrupted != "":
+		why = "the run was interrupted"
+	}
+	for _, rule := range rules {
+		if !slices.ContainsFunc(r.outcome.Assertions, func(a assert.Result) bool { return a.Rule == rule }) {
+			r.outcome.Assertions = append(r.outcome.Assertions, assert.Result{Rule: rule, Skipped: why})
+		}
+	}
+}
+
+func (r *runReport) isNotRun() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.outcome.NotRun != ""
 }
 
 func (r *runReport) setInterrupted(signal string) {
@@ -212,7 +245,7 @@ func (r *runReport) printDeleted(w io.Writer) {
 
 // healthAsserted reports whether there is an assertion about objects.
 func healthAsserted(results []assert.Result) bool {
-	return slices.ContainsFunc(results, func(r assert.Result) bool { return r.Rule == assert.Healthy })
+	return slices.ContainsFunc(results, func(r assert.Result) bool { return r.Rule == assert.Healthy && r.Skipped == "" })
 }
 
 func assertionFailed(results []assert.Result) bool {
@@ -252,7 +285,7 @@ func (r *runReport) endLine(code int, err error, settle bool) string {
 		case len(bad) > 0 && healthAsserted(o.Assertions): // the failed assertion says it
 		case len(bad) > 0:
 			facts = append(facts, notHealthy(len(bad), of))
-		case r.state.Incomplete() != nil:
+		case r.state.Incomplete() != nil, o.Interrupted != "":
 		case of == 0: // "0 objects healthy" would read as if none were healthy
 			facts = append(facts, "no objects are left to judge")
 		default:
@@ -269,7 +302,7 @@ func (r *runReport) endLine(code int, err error, settle bool) string {
 		line += fmt.Sprintf(" (deleted while not healthy: %s)", words.Count(n, "object"))
 	}
 	switch {
-	case r.complete:
+	case r.complete.Load():
 		line += "; the report is " + r.report.Path(report.PageFile)
 	case r.report != nil && !r.written:
 		line += "; the report is being written: " + r.report.Path(report.PageFile)

@@ -153,13 +153,13 @@ func (w *commandWait) interruption(code int) (int, error) {
 	case !w.run.hasVerdict(): // the line that says which signal was received is enough
 		return code, nil
 	case code == 0:
-		return signalExitCode(w.lastSignal), fmt.Errorf("the command exited with code 0 after %s, which ctrlplane had received: a run that was interrupted has not passed", name)
+		return signalExitCode(w.lastSignal), fmt.Errorf("the command exited with code 0 after %s, which ctrlplane received: an interrupted run has not passed", name)
 	case by == w.lastSignal:
-		return code, fmt.Errorf("the command was ended by %s, which ctrlplane had received", name)
+		return code, fmt.Errorf("the command was ended by %s, which ctrlplane received", name)
 	case by != 0:
-		return code, fmt.Errorf("the command was ended by signal %d (%s) after %s, which ctrlplane had received", int(by), signalName(by), name)
+		return code, fmt.Errorf("the command was ended by signal %d (%s) after %s, which ctrlplane received", int(by), signalName(by), name)
 	}
-	return code, fmt.Errorf("the command exited with code %d after %s, which ctrlplane had received", code, name)
+	return code, fmt.Errorf("the command exited with code %d after %s, which ctrlplane received", code, name)
 }
 
 // explainFailure returns the error that explains why the command has failed, if ctrlplane knows more than the exit code says.

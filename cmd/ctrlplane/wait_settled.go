@@ -100,7 +100,7 @@ func (w *waitCommand) waitSettled(ctx context.Context, out io.Writer) error {
 			loopErr = printFailingWrites(after, src, out)
 		}
 		if loopErr != nil {
-			err = fmt.Errorf("%w; hot loops and failing writes could not be looked for: %w", err, loopErr)
+			err = fmt.Errorf("%w; cannot search for hot loops and failing writes: %w", err, loopErr)
 		}
 	}
 	return err

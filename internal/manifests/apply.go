@@ -31,7 +31,7 @@ const fieldManager = "ctrlplane"
 // reason.
 const defaultRetryTimeout = 15 * time.Second
 
-// laterRetryTimeout is how long the objects after the first one that was retried in vain may take all together.
+// laterRetryTimeout is how long the objects after the first one whose retries failed may take all together.
 const laterRetryTimeout = 5 * time.Second
 
 // minRetryTimeout lets one request end.
@@ -90,7 +90,7 @@ type applier struct {
 	kinds        discovery.DiscoveryInterfaceWithContext
 	mapper       *restmapper.DeferredDiscoveryRESTMapper
 	retryTimeout time.Duration
-	limit        time.Time                                                 // of retries, once an object was retried in vain
+	limit        time.Time                                                 // of retries, once the retries of an object have failed
 	stored       map[*unstructured.Unstructured]*unstructured.Unstructured // by the object that was applied
 	refused      refusals
 }
@@ -111,7 +111,7 @@ func (a *applier) applyAll(ctx context.Context, objs []Object) error {
 		case a.refused.affects(o):
 			continue
 		case a.retriesAreOver():
-			return asError(append(a.refused.errs, fmt.Errorf("%s and what follows it was not applied: the API server has refused others for too long", o.Source)))
+			return asError(append(a.refused.errs, fmt.Errorf("%s and what follows it was not applied: the retries of other objects took too long", o.Source)))
 		}
 		err := a.retry(ctx, func(ctx context.Context) (err error) {
 			a.stored[o.Unstructured], err = a.applyObject(ctx, o)

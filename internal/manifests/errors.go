@@ -56,7 +56,7 @@ func (e *Errors) named() []string {
 	var texts []string
 	for i, err := range e.list {
 		if i == maxErrors {
-			return append(texts, "and "+words.Count(len(e.list)-maxErrors, "more error"))
+			return append(texts, words.Count(len(e.list)-maxErrors, "more error"))
 		}
 		texts = append(texts, err.Error())
 	}

@@ -42,7 +42,7 @@ func TestManyErrors(t *testing.T) {
 		list = append(list, fmt.Errorf("a.yaml:%d: x", i+1))
 	}
 	lines := ErrorLines(asError(list))
-	if len(lines) != maxErrors+1 || lines[maxErrors-1] != "manifests: a.yaml:10: x" || lines[maxErrors] != "manifests: and 2 more errors" {
+	if len(lines) != maxErrors+1 || lines[maxErrors-1] != "manifests: a.yaml:10: x" || lines[maxErrors] != "manifests: 2 more errors" {
 		t.Errorf("got %q", lines)
 	}
 	if lines := ErrorLines(errors.New("a\nb")); !cmp.Equal(lines, []string{"a\nb"}) {

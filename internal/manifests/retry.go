@@ -51,7 +51,7 @@ func (a *applier) retry(ctx context.Context, do func(context.Context) error) err
 	return err
 }
 
-// retriesAreOver reports whether objects were retried in vain for so long that the others are not applied.
+// retriesAreOver reports whether the retries of objects have failed for so long that the others are not applied.
 func (a *applier) retriesAreOver() bool { return !a.limit.IsZero() && !time.Now().Before(a.limit) }
 
 // isTransient reports whether an error may not occur again a moment later, because the

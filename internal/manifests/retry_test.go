@@ -117,7 +117,7 @@ func TestApplyRetriesInVain(t *testing.T) {
 		want := []string{
 			"manifests: a.yaml:1: Pod p0: starting (retried for 2s)", "manifests: a.yaml:5: Pod p1: starting (retried for 2s)",
 			"manifests: a.yaml:9: Pod p2: starting (retried for 2s)", "manifests: a.yaml:13: Pod p3: starting (retried for 1s)",
-			"manifests: a.yaml:17 and what follows it was not applied: the API server has refused others for too long",
+			"manifests: a.yaml:17 and what follows it was not applied: the retries of other objects took too long",
 		}
 		if err == nil {
 			t.Fatal("no error")

@@ -1,6 +1,10 @@
 package container
 
-import "k8s.io/apimachinery/pkg/types"
+import (
+	"slices"
+
+	"k8s.io/apimachinery/pkg/types"
+)
 
 const (
 	maxKeptLogs = 1 << 20 // bytes of the logs of removed containers
@@ -34,7 +38,7 @@ func (r *Runtime) LogEnd(uid types.UID, container string, number int32) []LogLin
 		lines, _, _ := run.log.Read(0)
 		return lines
 	}
-	for _, l := range s.kept.list {
+	for _, l := range slices.Backward(s.kept.list) { // a restore brings back a Pod with its runs
 		if l.uid == uid && l.container == container && l.number == number {
 			return l.lines
 		}

@@ -2,9 +2,12 @@ package container
 
 import (
 	"fmt"
+	"runtime"
 	"strings"
 	"testing"
+	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 )
 
@@ -32,6 +35,38 @@ func TestLogIsKept(t *testing.T) {
 	f.Stop()
 	if got := f.LogEnd("u", "c", 0); got != nil {
 		t.Errorf("of a runtime that has stopped: %v", got)
+	}
+}
+
+// TestNewestKeptLog removes a Pod that a restore has brought back, while its command runs and has begun a line.
+func TestNewestKeptLog(t *testing.T) {
+	f := newFixture(t)
+	for _, text := range []string{"first", "second"} {
+		pod := newPod("sh", "-c", "echo up; printf '"+text+"'; sleep 1000")
+		f.start(pod)
+		f.awaitLine(pod)
+		f.awaitPartial(pod, text)
+		f.Remove(pod.UID)
+		if got := texts(f.LogEnd("u", "c", 0)); len(got) != 2 || got[1] != `false "`+text+`"` {
+			t.Errorf("after the removal of the %s: %q", text, got)
+		}
+	}
+}
+
+// awaitPartial waits until the first run of container c has written text without the end of the line.
+func (f *fixture) awaitPartial(pod *corev1.Pod, text string) {
+	f.t.Helper()
+	log := f.Log(pod.UID, "c", 0)
+	deadline := time.Now().Add(patience)
+	for {
+		lines, _ := log.end(maxKeptLog)
+		if n := len(lines); n > 0 && lines[n-1].Text == text {
+			return
+		}
+		if time.Now().After(deadline) {
+			f.t.Fatalf("no %q in %v", text, lines)
+		}
+		runtime.Gosched()
 	}
 }
 

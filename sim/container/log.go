@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"io"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -149,19 +150,25 @@ func (l *Log) Read(from int) (lines []LogLine, next int, changed <-chan struct{}
 	return lines, next, l.changed
 }
 
-// end returns the last lines that fit, and their size.
+// end returns the last lines that fit, and their size. The command may still be ending: what it has written of a line counts.
 func (l *Log) end(maxBytes int) (lines []LogLine, size int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	first := len(l.lines)
+	lines = slices.Clone(l.lines)
+	for i, rest := range l.partial {
+		if len(rest) > 0 {
+			lines = append(lines, LogLine{time.Now(), i == 1, string(rest)})
+		}
+	}
+	first := len(lines)
 	for ; first > 0; first-- {
-		n := len(l.lines[first-1].Text) + lineOverhead
+		n := len(lines[first-1].Text) + lineOverhead
 		if size+n > maxBytes {
 			break
 		}
 		size += n
 	}
-	return append(lines, l.lines[first:]...), size
+	return slices.Clone(lines[first:]), size
 }
 
 // tail returns the end of the log.

@@ -91,7 +91,7 @@ func (s *session) probeLiveness(r *run, of *corev1.Pod, c *corev1.Container) {
 		}
 		return success
 	})
-	s.noteResult(r, 0, 0, time.Time{})
+	s.noteResult(r, of, 0, 0, time.Time{}, 0)
 }
 
 // killUnhealthy stops a run whose probe has failed. As with a kubelet, the policy decides
@@ -170,7 +170,7 @@ func (s *session) repeat(r *run, of *corev1.Pod, c *corev1.Container, kind strin
 			if success {
 				failures = 0
 			}
-			s.noteResult(r, failures, threshold, next)
+			s.noteResult(r, of, failures, threshold, next, period)
 		}
 		if times >= threshold && !report(success) {
 			return

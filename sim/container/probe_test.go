@@ -105,13 +105,48 @@ func TestUnhealthyMessage(t *testing.T) {
 	}
 }
 
+// TestFailingProbesAreDecidedSoon has probes, and a container that is being stopped, for which "run" would not wait.
+func TestFailingProbesAreDecidedSoon(t *testing.T) {
+	for name, test := range map[string]struct {
+		period, threshold int32
+		failing           time.Duration // for how long after the start they are returned
+	}{
+		"default numbers, slow stop": {10, 3, maxUndecided},
+		"many failures":              {1, 100, 0},
+		"long period":                {60, 3, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				f := newFixture(t)
+				pod, probe := probedPod("/up")
+				c := &pod.Spec.Containers[0]
+				probe.PeriodSeconds, probe.FailureThreshold = test.period, test.threshold
+				c.LivenessProbe = probe
+				c.Lifecycle = &corev1.Lifecycle{PreStop: &corev1.LifecycleHandler{Sleep: &corev1.SleepAction{Seconds: 60}}}
+				pod.Spec.TerminationGracePeriodSeconds = new(int64(100))
+				f.setTable(pod.UID, "10.1.0.1", "/up 503\n")
+				f.start(pod)
+				began := time.Now()
+				for at := time.Second; at < 80*time.Second; at += 2 * time.Second {
+					time.Sleep(time.Until(began.Add(at)))
+					synctest.Wait()
+					if got := len(f.FailingProbes(10)) > 0; got != (at < test.failing) {
+						t.Errorf("after %v: failing %v", at, got)
+					}
+				}
+				f.Stop()
+			})
+		})
+	}
+}
+
 // TestFailingProbes has a liveness probe that fails, recovers, and fails until its container is stopped, which takes a while.
 func TestFailingProbes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture(t)
 		pod, probe := probedPod("/up")
 		c := &pod.Spec.Containers[0]
-		probe.PeriodSeconds, probe.FailureThreshold = 10, 3
+		probe.PeriodSeconds, probe.FailureThreshold = 5, 3
 		c.LivenessProbe = probe
 		c.Lifecycle = &corev1.Lifecycle{PreStop: &corev1.LifecycleHandler{Sleep: &corev1.SleepAction{Seconds: 5}}}
 		f.setTable(pod.UID, "10.1.0.1", "/up 503\n")
@@ -121,22 +156,22 @@ func TestFailingProbes(t *testing.T) {
 			t.Helper()
 			time.Sleep(time.Until(began.Add(at)))
 			synctest.Wait()
-			want := []FailingProbe{{pod.Namespace, pod.Name, c.Name, failures, 3, began.Add(next)}}
+			want := []FailingProbe{{pod.Namespace, pod.Name, c.Name, failures, 3, began.Add(next), began.Add(maxUndecided)}}
 			if failures == 0 {
 				want = nil
 			}
-			if diff := cmp.Diff(want, f.FailingProbes(10)); diff != "" {
+			if diff := cmp.Diff(want, f.FailingProbes(10), cmp.AllowUnexported(FailingProbe{})); diff != "" {
 				t.Errorf("after %v (-want +got):\n%s", at, diff)
 			}
 		}
-		expect(1*time.Second, 1, 10*time.Second)
-		expect(11*time.Second, 2, 20*time.Second)
+		expect(1*time.Second, 1, 5*time.Second)
+		expect(6*time.Second, 2, 10*time.Second)
 		f.setTable(pod.UID, "10.1.0.1", "/up 200\n")
-		expect(21*time.Second, 0, 0)
+		expect(11*time.Second, 0, 0)
 		f.setTable(pod.UID, "10.1.0.1", "/up 503\n")
-		expect(31*time.Second, 1, 40*time.Second)
-		expect(51*time.Second, 3, 60*time.Second) // its hook runs
-		expect(56*time.Second, 0, 0)
+		expect(16*time.Second, 1, 20*time.Second)
+		expect(26*time.Second, 3, 30*time.Second) // its hook runs
+		expect(31*time.Second, 0, 0)
 		f.Stop()
 	})
 }

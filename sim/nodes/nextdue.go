@@ -16,7 +16,8 @@ type Due struct {
 	What   string // the Pod
 	At     time.Time
 	Reason string // why the Pod waits, if a container has failed: CrashLoopBackOff
-	// Awaited says that it decides whether the Pod is healthy: a liveness probe has failed, but not often enough yet.
+	// Awaited says that it decides soon whether the Pod is healthy: a liveness probe has failed, and its container restarts or
+	// it succeeds again.
 	Awaited bool
 }
 
@@ -32,11 +33,12 @@ func (r *podRegistry) failingProbes() (due []Due) {
 		return nil
 	}
 	for _, p := range r.commands.FailingProbes(maxDue) {
-		due = append(due, Due{
-			What: fmt.Sprintf("the liveness probe of container %s of Pod %s/%s (failed %d of %s)",
-				p.Container, p.Namespace, p.Pod, p.Failures, words.Count(p.Threshold, "time")),
-			At: p.Next, Awaited: true,
-		})
+		of := fmt.Sprintf("container %s of Pod %s/%s", p.Container, p.Namespace, p.Pod)
+		what := fmt.Sprintf("the liveness probe of %s (failed %d of %s)", of, p.Failures, words.Count(p.Threshold, "time"))
+		if p.Failures >= p.Threshold {
+			what = fmt.Sprintf("the restart of %s (its liveness probe failed %s)", of, words.Count(p.Failures, "time"))
+		}
+		due = append(due, Due{What: what, At: p.Next, Awaited: true})
 	}
 	return due
 }

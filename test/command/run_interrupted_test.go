@@ -27,7 +27,7 @@ func TestInterruptedRunHasNotPassed(t *testing.T) {
 		verdict string
 		reason  string
 	}{
-		"it ends the command":       {[]string{"--report=out"}, "echo begun; exec sleep 1000", true, 143, interrupted, "the command was ended by SIGTERM, which ctrlplane had received"},
+		"it ends the command":       {[]string{"--report=out"}, "echo begun; exec sleep 1000", true, 143, interrupted, "the command was ended by SIGTERM, which ctrlplane received"},
 		"handled":                   {[]string{"--report=out", "--settle", "--healthy"}, "trap 'exit 0' TERM; " + idleScript + "echo begun; wait", true, 143, interrupted, "the command exited with code 0 after SIGTERM"},
 		"handled, not judged":       {nil, "trap 'exit 0' TERM; " + idleScript + "echo begun; wait", true, 0, "", "ctrlplane: SIGTERM received, sent to the command"},
 		"handled with another code": {[]string{"--report=out"}, "trap 'exit 5' TERM; " + idleScript + "echo begun; wait", true, 5, interrupted, "the command exited with code 5 after SIGTERM"},

@@ -134,7 +134,7 @@ func TestStatusNamesWhatIsStuck(t *testing.T) {
 		status := strings.Join(strings.Fields(k.status()), " ")
 		return strings.Contains(status, "Namespace gone terminating for ") && strings.Contains(status, "finalizers remaining: example.com/wait") &&
 			strings.Contains(status, "ConfigMap default/kept terminating for ") &&
-			strings.Contains(status, "Deployment default/late failed Pod late-") &&
+			strings.Contains(status, "Deployment default/late failed exceeded its progressDeadlineSeconds of 1; Pod late-") &&
 			strings.Contains(status, "2 Pods cannot start, 1 Pod is unschedulable, 1 Pod waits for a restart, 1 Job failed") &&
 			strings.Contains(status, "Pod default/nomap not ready container c is waiting: CreateContainerConfigError: ") &&
 			strings.Contains(status, "Pod default/novolume not ready container c is being created; last warning: FailedMount: ") &&
