@@ -116,12 +116,7 @@ func readEnd(r io.Reader, most int) (text string, earlier int, err error) {
 func (s *State) readLogs(ctx context.Context, read logReader, most int) map[types.UID][]containerLog {
 	ctx, cancel := context.WithTimeoutCause(ctx, logTimeout, fmt.Errorf("no answer within %v", logTimeout))
 	defer cancel()
-	owners := map[types.UID]types.UID{}
-	for i := range s.objects {
-		if owner := metav1.GetControllerOf(&s.objects[i]); owner != nil {
-			owners[s.objects[i].GetUID()] = owner.UID
-		}
-	}
+	owners := ownersOf(s.objects)
 	logs, count := map[types.UID][]containerLog{}, 0
 	for i := range s.objects {
 		u := &s.objects[i]
@@ -141,6 +136,17 @@ func (s *State) readLogs(ctx context.Context, read logReader, most int) map[type
 		}
 	}
 	return logs
+}
+
+// ownersOf returns the UIDs of the owners that control objects, by the UIDs of those.
+func ownersOf(objects []unstructured.Unstructured) map[types.UID]types.UID {
+	owners := map[types.UID]types.UID{}
+	for i := range objects {
+		if owner := metav1.GetControllerOf(&objects[i]); owner != nil {
+			owners[objects[i].GetUID()] = owner.UID
+		}
+	}
+	return owners
 }
 
 // controlChain returns the UIDs of an object and of those that control it, up to the top.
