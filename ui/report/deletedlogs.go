@@ -33,22 +33,23 @@ func newDeletedLogReader(cfg *rest.Config) (logReader, error) {
 	if err != nil {
 		return nil, err
 	}
-	return func(ctx context.Context, r logRequest) (string, int, error) {
+	return func(ctx context.Context, r logRequest) (logEnd, error) {
 		if r.node == "" || r.runID == "" {
-			return "", 0, errNoLog
+			return logEnd{}, errNoLog
 		}
 		folder := fmt.Sprintf("%s_%s_%s", r.namespace, r.pod, r.uid)
 		log, err := client.RESTClient().Get().Resource("nodes").Name(r.node).SubResource("proxy").
 			Suffix("logs", "pods", folder, r.container, path.Base(r.runID)+".log").Stream(ctx)
 		switch {
 		case apierrors.IsNotFound(err): // no command has run, or so many containers were removed since that it is dropped
-			return "", 0, errNoLog
+			return logEnd{}, errNoLog
 		case err != nil:
-			return "", 0, err
+			return logEnd{}, err
 		}
 		defer log.Close()
-		text, earlier, err := readEnd(log, maxLogRead)
-		return logFileText(text), earlier, err
+		file, earlier, err := readEnd(log, maxLogRead)
+		text := logFileText(file)
+		return logEnd{text, earlier, mayBeCut(len(text), strings.Count(file, "\n"), keptDeletedLog)}, err
 	}, nil
 }
 

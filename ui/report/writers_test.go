@@ -116,7 +116,7 @@ func TestJUnitEscapesHostileText(t *testing.T) {
 		cases = append(cases, testCase{suite: "namespace " + text, name: text, failure: text})
 	}
 	var b bytes.Buffer
-	if err := writeJUnit(&b, &Outcome{Command: hostileTexts, Code: 1, Began: runStart}, excerpt{{1, hostileTexts}}, cases); err != nil {
+	if err := writeJUnit(&b, &Outcome{Command: hostileTexts, Code: 1, Began: runStart}, excerpt{{Omitted: 1, Lines: hostileTexts}}, cases); err != nil {
 		t.Fatal(err)
 	}
 	var read xmlSuites
@@ -133,8 +133,8 @@ func TestSummary(t *testing.T) {
 		Outcome: timedOutOutcome(), folder: "/home/you/out", numbers: []string{"12.35 s", "1,234 syncs", "2 conflicts"},
 		unhealthy: []NotHealthy{{Object: deploymentRef("web").String(), Reason: "no node takes it | 2 * *bold* <b> `code`\nnext"}},
 	}
-	s.output = excerpt{{0, []string{"ok a"}}, {1200, []string{"    --- FAIL: x | *y* <b>", "", "```"}}}
-	s.unhealthy[0].logs = []containerLog{{Title: "log of Pod shop/web-1", Short: excerpt{{3, []string{"</pre></details>", "", "# no db"}}}}, {Title: "log of *Pod*: empty"}}
+	s.output = excerpt{{Lines: []string{"ok a"}}, {Omitted: 1200, Lines: []string{"    --- FAIL: x | *y* <b>", "", "```"}}}
+	s.unhealthy[0].logs = []containerLog{{Title: "log of Pod shop/web-1", Short: excerpt{{Omitted: 3, Lines: []string{"</pre></details>", "", "# no db"}}}}, {Title: "log of *Pod*: empty"}}
 	for i := range maxDeletedNamed + 1 {
 		s.deleted.objects = append(s.deleted.objects, deletedObject{unhealthyObject: unhealthyObject{
 			State: health.State{Ref: deploymentRef(fmt.Sprintf("test-%d", i)), Status: health.InProgress}, Reason: "no node takes it | 2 * *bold*, 100%",
@@ -173,8 +173,8 @@ func TestNamesAreNotCICommands(t *testing.T) {
 	for _, text := range append(hostileTexts, "x\n::error::y", "x\r\x1b[0Ksection_end:1:ctrlplane_run\r", "\u2066x") {
 		s := &runSummary{
 			Outcome: &Outcome{Command: []string{text}, Code: 125, Err: errors.New(text), Assertions: []assert.Result{{Rule: assert.Settle, Warnings: []string{text}}}}, folder: "/" + text,
-			unhealthy: []NotHealthy{{Object: deploymentRef(text).String(), Reason: text, logs: []containerLog{{Title: text, Short: excerpt{{1, []string{text}}}}}}},
-			output:    excerpt{{1, []string{text, text}}},
+			unhealthy: []NotHealthy{{Object: deploymentRef(text).String(), Reason: text, logs: []containerLog{{Title: text, Short: excerpt{{Omitted: 1, Lines: []string{text}}}}}}},
+			output:    excerpt{{Omitted: 1, Lines: []string{text, text}}},
 			deleted:   Deleted{objects: []deletedObject{{unhealthyObject: unhealthyObject{State: health.State{Ref: deploymentRef(text)}, Reason: text}}}},
 		}
 		var actions, job, page bytes.Buffer
