@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -148,14 +149,14 @@ func TestSummary(t *testing.T) {
 		warned.Assertions[0].Warnings = append(warned.Assertions[0].Warnings, fmt.Sprintf("settled, but op/c%d does not run: *why*, 100%%", i))
 	}
 	for name, write := range map[string]func(io.Writer) error{
-		"warned.md":     warned.writeMarkdown,
+		"warned.md":     markdownOf(warned),
 		"warned.github": warned.writeAnnotations,
 		"warned.gitlab": func(w io.Writer) error { return warned.writeSection(w, 1, "") },
 
-		"summary.md": s.writeMarkdown,
+		"summary.md": markdownOf(s),
 		"github.log": s.writeAnnotations,
 		"gitlab.log": func(w io.Writer) error { return s.writeSection(w, 1782907200, "https://gitlab.example.com/x") },
-		"passed.md":  (&runSummary{Outcome: &Outcome{Command: []string{"true"}}, folder: "/out", numbers: []string{"1 s"}}).writeMarkdown,
+		"passed.md":  markdownOf(&runSummary{Outcome: &Outcome{Command: []string{"true"}}, folder: "/out", numbers: []string{"1 s"}}),
 		"passed.gitlab": func(w io.Writer) error {
 			return (&runSummary{Outcome: &Outcome{Command: []string{"true"}}}).writeSection(w, 1, "")
 		},
@@ -178,7 +179,7 @@ func TestNamesAreNotCICommands(t *testing.T) {
 			deleted:   Deleted{objects: []deletedObject{{unhealthyObject: unhealthyObject{State: health.State{Ref: deploymentRef(text)}, Reason: text}}}},
 		}
 		var actions, job, page bytes.Buffer
-		if err := errors.Join(s.writeAnnotations(&actions), s.writeSection(&job, 1, text), s.writeMarkdown(&page)); err != nil {
+		if err := errors.Join(s.writeAnnotations(&actions), s.writeSection(&job, 1, text), s.writeMarkdown(&page, 0)); err != nil {
 			t.Fatal(err)
 		}
 		if n := strings.Count(actions.String(), "\n"); n != 4 {
@@ -303,4 +304,44 @@ func TestVerdicts(t *testing.T) {
 	if got, want := o.commandLine(), `sh -c 'echo '\''a'\'' $B' ''`; got != want {
 		t.Errorf("command %s, want %s", got, want)
 	}
+}
+
+// TestJobSummaryOfManyRuns: GitHub refuses the summary of a job that is longer than 1 MiB, and each version of Kubernetes adds to it.
+func TestJobSummaryOfManyRuns(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "summary.md")
+	long := containerLog{Title: "log of Pod shop/web-1", Short: excerpt{{Lines: slices.Repeat([]string{strings.Repeat("<", maxShortLine)}, maxShortLines)}}}
+	s := &runSummary{Outcome: &Outcome{Command: []string{"true"}, Code: 1, Began: runStart}, folder: "out"}
+	for range maxNamed {
+		s.unhealthy = append(s.unhealthy, NotHealthy{Object: "Pod shop/web-1", Reason: "down", logs: []containerLog{long, long}})
+	}
+	const runs = 30
+	for i := range runs {
+		before := fileSize(t, file)
+		if err := s.appendToFile(file); err != nil {
+			t.Fatal(err)
+		}
+		if grown := fileSize(t, file) - before; i == 0 && (grown < maxSummaryLogs/2 || grown > maxSummaryLogs+8<<10) {
+			t.Errorf("one run adds %d bytes", grown)
+		}
+	}
+	text := testutil.ReadFile(t, file)
+	if len(text) >= 1<<20 || len(text) < maxJobSummary/2 || strings.Count(text, "The report is in") != runs || strings.Count(text, "\nMore logs: see report.html\n") != runs {
+		t.Errorf("%d bytes, %d summaries, %d without some logs", len(text), strings.Count(text, "The report is in"), strings.Count(text, "\nMore logs: "))
+	}
+}
+
+func fileSize(t *testing.T, path string) int64 {
+	t.Helper()
+	info, err := os.Stat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return 0
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return info.Size()
+}
+
+func markdownOf(s *runSummary) func(io.Writer) error {
+	return func(w io.Writer) error { return s.writeMarkdown(w, 0) }
 }
