@@ -32,7 +32,11 @@ func (s *runSummary) appendToFile(path string) error {
 	if err != nil {
 		return fmt.Errorf("GITHUB_STEP_SUMMARY: %w", err)
 	}
-	if err := errors.Join(s.writeMarkdown(file), file.Close()); err != nil {
+	info, err := file.Stat()
+	if err == nil {
+		err = s.writeMarkdown(file, int(info.Size()))
+	}
+	if err := errors.Join(err, file.Close()); err != nil {
 		return fmt.Errorf("GITHUB_STEP_SUMMARY: %w", err)
 	}
 	return nil

@@ -8,6 +8,7 @@ import (
 	"io"
 	"reflect"
 	"slices"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -52,6 +53,14 @@ type containerLog struct {
 	Kept, Short excerpt
 }
 
+// Lines counts the lines that the page has.
+func (l containerLog) Lines() (n int) {
+	for _, part := range l.Kept {
+		n += len(part.Lines)
+	}
+	return n
+}
+
 // HasMore reports whether more lines are kept than the short excerpt has, or more of them.
 func (l containerLog) HasMore() bool { return !reflect.DeepEqual(l.Kept, l.Short) }
 
@@ -66,22 +75,43 @@ type logRequest struct {
 	runID string // the ID of the container in its status
 }
 
-// logReader reads the end of a container's log. earlier counts the lines before it. errNoLog says that it has none.
-type logReader func(context.Context, logRequest) (text string, earlier int, err error)
+// logEnd is the end of a container's log.
+type logEnd struct {
+	text    string
+	earlier int  // lines before it that were read
+	cut     bool // the kubelet may have dropped lines before those
+}
+
+// logReader reads the end of a container's log. errNoLog says that it has none.
+type logReader func(context.Context, logRequest) (logEnd, error)
+
+// What simulated kubelets keep of a run: see package sim/container.
+const (
+	keptLog        = 512 << 10
+	keptDeletedLog = 64 << 10
+	keptOverhead   = 48       // that each line counts besides its text
+	longestLine    = 16 << 10 // longer ones are split
+)
+
+// mayBeCut reports whether a log is so long that a kubelet that keeps limit bytes of it may have dropped lines.
+func mayBeCut(bytes, lines, limit int) bool {
+	return bytes+lines*keptOverhead > limit-longestLine-keptOverhead
+}
 
 func newLogReader(cfg *rest.Config) (logReader, error) {
 	client, err := typedcorev1.NewForConfig(cfg)
 	if err != nil {
 		return nil, err
 	}
-	return func(ctx context.Context, r logRequest) (string, int, error) {
+	return func(ctx context.Context, r logRequest) (logEnd, error) {
 		// LimitBytes would cut off the end.
 		log, err := client.Pods(r.namespace).GetLogs(r.pod, &corev1.PodLogOptions{Container: r.container, Previous: r.previous}).Stream(ctx)
 		if err != nil {
-			return "", 0, err
+			return logEnd{}, err
 		}
 		defer log.Close()
-		return readEnd(log, maxLogRead)
+		text, earlier, err := readEnd(log, maxLogRead)
+		return logEnd{text, earlier, mayBeCut(len(text), earlier+strings.Count(text, "\n"), keptLog)}, err
 	}, nil
 }
 
@@ -116,12 +146,7 @@ func readEnd(r io.Reader, most int) (text string, earlier int, err error) {
 func (s *State) readLogs(ctx context.Context, read logReader, most int) map[types.UID][]containerLog {
 	ctx, cancel := context.WithTimeoutCause(ctx, logTimeout, fmt.Errorf("no answer within %v", logTimeout))
 	defer cancel()
-	owners := map[types.UID]types.UID{}
-	for i := range s.objects {
-		if owner := metav1.GetControllerOf(&s.objects[i]); owner != nil {
-			owners[s.objects[i].GetUID()] = owner.UID
-		}
-	}
+	owners := ownersOf(s.objects)
 	logs, count := map[types.UID][]containerLog{}, 0
 	for i := range s.objects {
 		u := &s.objects[i]
@@ -141,6 +166,17 @@ func (s *State) readLogs(ctx context.Context, read logReader, most int) map[type
 		}
 	}
 	return logs
+}
+
+// ownersOf returns the UIDs of the owners that control objects, by the UIDs of those.
+func ownersOf(objects []unstructured.Unstructured) map[types.UID]types.UID {
+	owners := map[types.UID]types.UID{}
+	for i := range objects {
+		if owner := metav1.GetControllerOf(&objects[i]); owner != nil {
+			owners[objects[i].GetUID()] = owner.UID
+		}
+	}
+	return owners
 }
 
 // controlChain returns the UIDs of an object and of those that control it, up to the top.
@@ -190,7 +226,7 @@ func readLog(ctx context.Context, read logReader, r logRequest) (log containerLo
 		log.Title += ", before its restart"
 	}
 	log.Title = words.OneLine(log.Title)
-	text, earlier, err := read(ctx, r)
+	end, err := read(ctx, r)
 	switch {
 	case errors.Is(err, errNoLog):
 		return log, false
@@ -200,13 +236,14 @@ func readLog(ctx context.Context, read logReader, r logRequest) (log containerLo
 	case err != nil:
 		log.Title += ": cannot be read: " + words.OneLine(err.Error())
 		return log, true
-	case text == "":
+	case end.text == "":
 		log.Title += ": empty"
 		return log, true
 	}
-	lines := words.Lines(text)
-	log.Kept = newExcerpt(lines, earlier, countFitting(lines), maxCrash).truncated(maxLogLine)
-	log.Short = newExcerpt(lines, earlier, maxShortLines, maxShortCrash).truncated(maxShortLine)
+	lines := words.Lines(end.text)
+	log.Kept = newExcerpt(lines, end.earlier, countFitting(lines), maxCrash).truncated(maxLogLine)
+	log.Short = newExcerpt(lines, end.earlier, maxShortLines, maxShortCrash).truncated(maxShortLine)
+	log.Kept[0].Cut, log.Short[0].Cut = end.cut, end.cut
 	return log, true
 }
 
@@ -214,7 +251,7 @@ func readLog(ctx context.Context, read logReader, r logRequest) (log containerLo
 func countFitting(lines []string) (n int) {
 	for size := 0; n < min(len(lines), maxLogLines); n++ {
 		line := lines[len(lines)-1-n]
-		if size += min(len(line), maxLogLine); size > maxLogBytes {
+		if size += len(truncateText(line, maxLogLine)); size > maxLogBytes {
 			return n
 		}
 	}

@@ -41,9 +41,9 @@ func TestLogRequests(t *testing.T) {
 	} {
 		s := &State{objects: parseObjects(t, crashedPod("p", state))}
 		var got string
-		s.readLogs(t.Context(), func(_ context.Context, r logRequest) (string, int, error) {
+		s.readLogs(t.Context(), func(_ context.Context, r logRequest) (logEnd, error) {
 			got += fmt.Sprintf("%s/%s %s %v", r.namespace, r.pod, r.container, r.previous)
-			return "", 0, nil
+			return logEnd{}, nil
 		}, maxLogs)
 		if got != want {
 			t.Errorf("%s: reads %q, want %q", state, got, want)
@@ -56,8 +56,9 @@ func TestLogRequests(t *testing.T) {
 func TestLogsOfUnhealthyObjects(t *testing.T) {
 	s := &State{objects: parseObjects(t, stuckDeployment, itsReplicaSet, crashedPod("web-1-a", crashLoop), settings)}
 	reasons := s.findUnhealthy(func(*unstructured.Unstructured) string { return "why" })
-	logs := s.readLogs(t.Context(), func(context.Context, logRequest) (string, int, error) {
-		return "left out\n" + strings.Repeat("more\n", maxShortLines-2) + "::error::cannot \x1b[31mreach db\n" + strings.Repeat("x", 2*maxShortLine) + "\n", 5, nil
+	logs := s.readLogs(t.Context(), func(context.Context, logRequest) (logEnd, error) {
+		text := "left out\n" + strings.Repeat("more\n", maxShortLines-2) + "::error::cannot \x1b[31mreach db\n" + strings.Repeat("x", 2*maxShortLine) + "\n"
+		return logEnd{text: text, earlier: 5}, nil
 	}, maxLogs)
 	s.cases, _ = objectCases(s.objects, []manifests.Object{}, nil, reasons, logs, ownDoubt)
 	bad, of := s.NotHealthy()
@@ -93,9 +94,9 @@ func TestLogsAreBounded(t *testing.T) {
 		s.objects = append(s.objects, alone)
 	}
 	reads := 0
-	logs := s.readLogs(t.Context(), func(context.Context, logRequest) (string, int, error) {
+	logs := s.readLogs(t.Context(), func(context.Context, logRequest) (logEnd, error) {
 		reads++
-		return "", 0, errors.New("gone\nand\x07 lost")
+		return logEnd{}, errors.New("gone\nand\x07 lost")
 	}, maxLogs)
 	if reads != maxLogs || len(logs["uid-of-web"]) != maxObjectLogs {
 		t.Errorf("%d logs, %d of one object", reads, len(logs["uid-of-web"]))
@@ -121,7 +122,8 @@ func TestLogReader(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	text, earlier, err := read(t.Context(), logRequest{namespace: "shop", pod: "web", container: "c", previous: true})
+	end, err := read(t.Context(), logRequest{namespace: "shop", pod: "web", container: "c", previous: true})
+	text, earlier := end.text, end.earlier
 	if err != nil || len(text) > maxLogRead || len(text) < maxLogRead-1000 || !strings.HasSuffix(text, "x\nthe reason\n") || len(text)%1000 != len("the reason\n") {
 		t.Errorf("%d bytes, %v, end %q", len(text), err, text[max(len(text)-40, 0):])
 	}
@@ -136,7 +138,7 @@ func TestLogReader(t *testing.T) {
 // TestEndOfALogWithLongLines has the last line, which says why, both in short and on the page.
 func TestEndOfALogWithLongLines(t *testing.T) {
 	text := strings.Repeat(strings.Repeat("j", 3000)+"\n", 300) + "FATAL: the real reason\n"
-	log, _ := readLog(t.Context(), func(context.Context, logRequest) (string, int, error) { return text, 7, nil }, logRequest{})
+	log, _ := readLog(t.Context(), func(context.Context, logRequest) (logEnd, error) { return logEnd{text: text, earlier: 7}, nil }, logRequest{})
 	for _, e := range []excerpt{log.Short, log.Kept} {
 		if lines := e.last(1); lines[0] != "FATAL: the real reason" {
 			t.Errorf("the last line is %q", lines)
@@ -144,6 +146,13 @@ func TestEndOfALogWithLongLines(t *testing.T) {
 		if all := e[0].Omitted + len(e[0].Lines); all != 7+301 {
 			t.Errorf("%d lines left out of %d", e[0].Omitted, all)
 		}
+	}
+	wide := make([]string, maxLogLines)
+	for i := range wide {
+		wide[i] = strings.Repeat("語", 2*maxLogLine)
+	}
+	if n := countFitting(wide); n == 0 || n*maxLogLine*len("語") > maxLogBytes {
+		t.Errorf("the page has %d lines of wide runes", n)
 	}
 	if size := len(strings.Join(log.Kept[0].Lines, "\n")); size > maxLogBytes || size < maxLogBytes-3001 {
 		t.Errorf("the page has %d bytes", size)
@@ -157,7 +166,7 @@ func TestLogOfACrash(t *testing.T) {
 		"Traceback (most recent call last):", "thread 'main' panicked at src/main.rs:2:5:",
 	} {
 		text := "starting\npanic: handled\nok\n" + first + "\n" + strings.Repeat("  at f\n", 2*maxLogLines) + "the end\n"
-		log, _ := readLog(t.Context(), func(context.Context, logRequest) (string, int, error) { return text, 0, nil }, logRequest{})
+		log, _ := readLog(t.Context(), func(context.Context, logRequest) (logEnd, error) { return logEnd{text: text}, nil }, logRequest{})
 		for _, tc := range []struct {
 			of         excerpt
 			head, tail int
@@ -169,10 +178,50 @@ func TestLogOfACrash(t *testing.T) {
 			}
 		}
 	}
-	log, _ := readLog(t.Context(), func(context.Context, logRequest) (string, int, error) {
-		return "starting\npanic: x\n" + strings.Repeat("f\n", maxShortLines+1), 0, nil
+	log, _ := readLog(t.Context(), func(context.Context, logRequest) (logEnd, error) {
+		return logEnd{text: "starting\npanic: x\n" + strings.Repeat("f\n", maxShortLines+1)}, nil
 	}, logRequest{})
 	if short := log.Short; len(short) != 1 || short[0].Omitted != 1 || short[0].Lines[0] != "panic: x" {
 		t.Errorf("a crash right before the end: %v", log.Short)
+	}
+}
+
+// TestLinesThatKubeletsDrop: the end of a long log is all that kubelets have, and how many lines precede it is not known.
+func TestLinesThatKubeletsDrop(t *testing.T) {
+	line := strings.Repeat("x", 89) + "\n"
+	for _, tc := range []struct {
+		lines int
+		file  bool // of a deleted Pod
+		want  string
+	}{
+		{keptLog / (len(line) + keptOverhead), false, "… at least 3,789 lines left out: see there"},
+		{3000, false, "… 2,990 lines left out: see there"},
+		{keptDeletedLog / (len(line) + keptOverhead), true, "… at least 464 lines left out: see there"},
+		{300, true, "… 290 lines left out: see there"},
+	} {
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			mark := ""
+			if tc.file {
+				mark = "2026-07-01T12:00:00.000000000Z stdout F "
+			}
+			fmt.Fprint(w, strings.Repeat(mark+line, tc.lines))
+		}))
+		newReader := newLogReader
+		if tc.file {
+			newReader = newDeletedLogReader
+		}
+		read, err := newReader(&rest.Config{Host: server.URL})
+		if err != nil {
+			t.Fatal(err)
+		}
+		log, _ := readLog(t.Context(), read, logRequest{namespace: "shop", pod: "web", container: "c", node: "n", runID: "sim://x/c/2"})
+		if got := log.Short.text("see there"); got[0] != tc.want {
+			t.Errorf("%d lines, deleted %v: %q, want %q", tc.lines, tc.file, got[0], tc.want)
+		}
+		server.Close()
+	}
+	whole := excerpt{{Cut: true, Lines: []string{"x"}}}
+	if got := whole.text("see there"); got[0] != "… earlier lines may be left out: see there" {
+		t.Errorf("%q", got)
 	}
 }

@@ -10,8 +10,12 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/dynamic"
 	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/rest"
 
@@ -29,22 +33,23 @@ func newDeletedLogReader(cfg *rest.Config) (logReader, error) {
 	if err != nil {
 		return nil, err
 	}
-	return func(ctx context.Context, r logRequest) (string, int, error) {
+	return func(ctx context.Context, r logRequest) (logEnd, error) {
 		if r.node == "" || r.runID == "" {
-			return "", 0, errNoLog
+			return logEnd{}, errNoLog
 		}
 		folder := fmt.Sprintf("%s_%s_%s", r.namespace, r.pod, r.uid)
 		log, err := client.RESTClient().Get().Resource("nodes").Name(r.node).SubResource("proxy").
 			Suffix("logs", "pods", folder, r.container, path.Base(r.runID)+".log").Stream(ctx)
 		switch {
 		case apierrors.IsNotFound(err): // no command has run, or so many containers were removed since that it is dropped
-			return "", 0, errNoLog
+			return logEnd{}, errNoLog
 		case err != nil:
-			return "", 0, err
+			return logEnd{}, err
 		}
 		defer log.Close()
-		text, earlier, err := readEnd(log, maxLogRead)
-		return logFileText(text), earlier, err
+		file, earlier, err := readEnd(log, maxLogRead)
+		text := logFileText(file)
+		return logEnd{text, earlier, mayBeCut(len(text), strings.Count(file, "\n"), keptDeletedLog)}, err
 	}, nil
 }
 
@@ -73,7 +78,7 @@ func (d *Deletions) readLogs(ctx context.Context, of *deletion, s *State) (err e
 	}
 	all := State{objects: s.objects}
 	if of.namespace != "" && of.resource != "pods" {
-		all.objects, err = d.readControlled(ctx, of)
+		all.objects, err = d.readControlled(ctx, of, s)
 	}
 	logs := all.readLogs(ctx, d.readLog, maxDeletedLogs-d.logs)
 	for i := range s.unhealthy {
@@ -83,18 +88,49 @@ func (d *Deletions) readLogs(ctx context.Context, of *deletion, s *State) (err e
 	return err
 }
 
-// readControlled returns what was in the namespace of what was deleted, if a Pod there has a log that is wanted.
-func (d *Deletions) readControlled(ctx context.Context, of *deletion) ([]unstructured.Unstructured, error) {
+// readControlled returns the Pods with a log that is wanted that the unhealthy objects of s control, and what is between them.
+func (d *Deletions) readControlled(ctx context.Context, of *deletion, s *State) ([]unstructured.Unstructured, error) {
 	objects := objectclients.At(d.clients.Objects, of.version)
 	pods, err := objects.Resource(corev1.SchemeGroupVersion.WithResource("pods")).Namespace(of.namespace).List(ctx, metav1.ListOptions{})
 	if err != nil {
 		return nil, fmt.Errorf("list Pods: %w", err)
 	}
-	if !slices.ContainsFunc(pods.Items, func(u unstructured.Unstructured) bool { return len(logRequestsOf(&u)) > 0 }) {
+	known, unhealthy := map[types.UID]bool{}, map[types.UID]bool{}
+	for i := range s.unhealthy {
+		known[s.unhealthy[i].uid], unhealthy[s.unhealthy[i].uid] = true, true
+	}
+	list := slices.DeleteFunc(pods.Items, func(u unstructured.Unstructured) bool { return len(logRequestsOf(&u)) == 0 })
+	for i := 0; i < len(list); i++ { // their owners are appended
+		ref := metav1.GetControllerOf(&list[i])
+		if ref == nil || known[ref.UID] {
+			continue
+		}
+		known[ref.UID] = true
+		owner, ownerErr := d.readOwner(ctx, objects, of.namespace, ref)
+		if err = errors.Join(err, ownerErr); owner != nil {
+			list = append(list, *owner)
+		}
+	}
+	owners := ownersOf(list)
+	return slices.DeleteFunc(list, func(u unstructured.Unstructured) bool {
+		return !slices.ContainsFunc(controlChain(owners, u.GetUID()), func(uid types.UID) bool { return unhealthy[uid] })
+	}), err
+}
+
+// readOwner returns the object of a namespace that a reference names; nil if it did not exist.
+func (d *Deletions) readOwner(ctx context.Context, objects dynamic.Interface, namespace string, ref *metav1.OwnerReference) (*unstructured.Unstructured, error) {
+	m, err := d.mapper.Find(ctx, schema.FromAPIVersionAndKind(ref.APIVersion, ref.Kind).GroupKind().String())
+	switch {
+	case meta.IsNoMatchError(err):
+		return nil, nil
+	case err != nil:
+		return nil, err
+	case m.Scope.Name() != meta.RESTScopeNameNamespace:
 		return nil, nil
 	}
-	lister := objectLister{d.clients.Kinds, objects, of.namespace}
-	resources, discoverErr := lister.listableResources(ctx)
-	list, err := lister.list(ctx, resources)
-	return list, errors.Join(discoverErr, err)
+	u, err := objects.Resource(m.Resource).Namespace(namespace).Get(ctx, ref.Name, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) || err == nil && u.GetUID() != ref.UID {
+		return nil, nil
+	}
+	return u, err
 }

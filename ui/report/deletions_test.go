@@ -9,6 +9,7 @@ import (
 	"net/http/httptest"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -84,7 +85,8 @@ type pastAPI struct {
 
 	onlyCustom bool // is what is examined
 
-	logs map[string]string // files of kubelets, by path
+	logs     map[string]string // files of kubelets, by path
+	logReads atomic.Int32
 }
 
 func (a *pastAPI) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -124,6 +126,7 @@ func (a *pastAPI) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	i := slices.IndexFunc(list, func(r metav1.APIResource) bool { return r.Name == name })
 	switch {
 	case a.logs[path] != "":
+		a.logReads.Add(1)
 		fmt.Fprint(w, a.logs[path])
 	case path == "/api":
 		answer(metav1.APIVersions{TypeMeta: metav1.TypeMeta{Kind: "APIVersions"}, Versions: []string{"v1"}})
@@ -274,15 +277,11 @@ func TestDeletionsOfCustomResourcesOnly(t *testing.T) {
 
 // What was deleted while it was not healthy has the logs that kubelets keep, also if only what controls the Pod was deleted.
 func TestLogsOfWhatWasDeleted(t *testing.T) {
-	const status = `
-spec: {nodeName: node-0}
-status: {phase: Running, containerStatuses: [{name: c, ready: false, state: {waiting: {reason: CrashLoopBackOff}}, lastState: {terminated: {exitCode: 3, containerID: "sim://web-1-a/c/2"}}}]}`
-	crashed := strings.Replace(crashedPod("web-1-a", ""), "\nstatus: {phase: Running, containerStatuses: [{name: c, }]}", status, 1)
+	crashed := crashedPod("web-1-a", secondRun) + "\nspec: {nodeName: node-0}"
 	other := strings.ReplaceAll(crashed, "web-1-a", "web-1-b") // without a log
-	const path = "/api/v1/nodes/node-0/proxy/logs/pods/shop_web-1-a_uid-of-web-1-a/c/2.log"
 	for resource, name := range map[string]string{"deployments.apps": "shop/web", "namespaces": "/shop", "pods": "shop/web-1-a"} {
 		api := &pastAPI{objects: parseObjects(t, namespace, stuckDeployment, itsReplicaSet, crashed, other), logs: map[string]string{
-			path: "2026-07-01T12:00:00Z stdout F \n2026-07-01T12:00:00Z stderr P FATAL\n2026-07-01T12:00:00Z stderr F  no  db\n",
+			kubeletLogPath("web-1-a"): "2026-07-01T12:00:00Z stdout F \n2026-07-01T12:00:00Z stderr P FATAL\n2026-07-01T12:00:00Z stderr F  no  db\n",
 		}}
 		found := followCalls(t, api, t.Context(), deleteCall(resource, 8, name))
 		lines := strings.Join(found.Lines("", ""), "\n")
@@ -290,6 +289,39 @@ status: {phase: Running, containerStatuses: [{name: c, ready: false, state: {wai
 			t.Errorf("%s: %s%s", resource, found.why, lines)
 		}
 	}
+}
+
+// TestLogsOfOthersAreNotRead: as many other Pods as logs are read of crash in the namespace of what was deleted.
+func TestLogsOfOthersAreNotRead(t *testing.T) {
+	const log = "2026-07-01T12:00:00Z stderr F FATAL\n"
+	docs, logs := []string{namespace, stuckDeployment, itsReplicaSet}, map[string]string{}
+	add := func(name, owner string) {
+		pod := strings.ReplaceAll(crashedPod(name, secondRun)+"\nspec: {nodeName: node-0}", "uid-of-web-1,", owner+",")
+		if owner == "" {
+			pod = strings.Replace(pod, "controller: true", "controller: false", 1)
+		}
+		docs, logs[kubeletLogPath(name)] = append(docs, pod), log
+	}
+	for i := range maxDeletedLogs {
+		add(fmt.Sprintf("alone-%02d", i), "")
+	}
+	add("another", "uid-of-another")
+	add("web-1-a", "uid-of-web-1")
+	for i := range 2 {
+		api := &pastAPI{objects: parseObjects(t, docs...), logs: logs}
+		found := followCalls(t, api, t.Context(), slices.Repeat([]*observe.Called{deleteCall("deployments.apps", 8, "shop/web")}, i+1)...)
+		lines := strings.Join(found.Lines("", ""), "\n")
+		if n := api.logReads.Load(); n != 1 || found.unexamined > 0 || !strings.HasSuffix(lines, "\n    | FATAL") {
+			t.Errorf("%d logs read; %s%s", n, found.why, lines)
+		}
+	}
+}
+
+// secondRun is the state of a container whose second run has crashed.
+const secondRun = `ready: false, state: {waiting: {reason: CrashLoopBackOff}}, lastState: {terminated: {exitCode: 3, containerID: "sim://x/c/2"}}`
+
+func kubeletLogPath(pod string) string {
+	return "/api/v1/nodes/node-0/proxy/logs/pods/shop_" + pod + "_uid-of-" + pod + "/c/2.log"
 }
 
 // Deletions that cannot be examined are counted.

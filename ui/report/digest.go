@@ -12,9 +12,9 @@ import (
 
 const maxSlow = 50 // slowest syncs to keep
 
-// digest aggregates the records for the page. Its size is bounded, but for an entry for each
-// key and for each kind of write: whether their failures were retried. Counts are exact unless
-// there are more than maxMarks failures.
+// digest aggregates the records for the page. Its size is bounded, but for what tells whether failures were retried: some entries
+// for each key and each write that has failed, and for each sync with a failed call. Counts are exact unless there are more than
+// maxMarks failures.
 type digest struct {
 	records uint64
 	stages  []Stage
@@ -69,7 +69,7 @@ func (d *digest) add(r observe.Record) {
 	case *observe.ControllerChanged:
 		d.addStateChange(r, e)
 	case *observe.Delivered:
-		d.retries.addDelivered(e)
+		d.retries.addDelivered(&r, e)
 	case *observe.QueueChanged:
 		d.depths.addChange(r.Time, e)
 	case *observe.Called:
@@ -127,7 +127,7 @@ func (d *digest) addCall(r observe.Record, e *observe.Called) {
 
 func (d *digest) addSync(r observe.Record, e *observe.Synced) {
 	d.depths.addSync(r.Time, e)
-	d.retries.addSync(r.Seq, e)
+	d.retries.addSync(&r, e)
 	m := mark{
 		kind: syncKind, controller: cmp.Or(e.Controller, e.Queue), at: r.Time.Add(-e.Took), took: e.Took,
 		what: e.Queue, about: formatKey(e), note: e.Error, seq: r.Seq, work: syncWork(e),

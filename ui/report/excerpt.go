@@ -11,7 +11,8 @@ import (
 type excerpt []excerptPart
 
 type excerptPart struct {
-	Omitted int // lines that are left out before it
+	Omitted int  // lines that are left out before it
+	Cut     bool // there may be more of those
 	Lines   []string
 }
 
@@ -26,11 +27,11 @@ func newExcerpt(lines []string, earlier, tail, head int) excerpt {
 	crash := lastCrash(lines)
 	switch {
 	case crash < 0 || crash >= from:
-		return excerpt{{earlier + from, lines[from:]}}
+		return excerpt{{Omitted: earlier + from, Lines: lines[from:]}}
 	case crash+head >= from:
-		return excerpt{{earlier + crash, lines[crash:]}}
+		return excerpt{{Omitted: earlier + crash, Lines: lines[crash:]}}
 	}
-	return excerpt{{earlier + crash, lines[crash : crash+head]}, {from - crash - head, lines[from:]}}
+	return excerpt{{Omitted: earlier + crash, Lines: lines[crash : crash+head]}, {Omitted: from - crash - head, Lines: lines[from:]}}
 }
 
 // lastCrash returns the line at which the last crash begins; -1 if none does.
@@ -47,7 +48,7 @@ func lastCrash(lines []string) int {
 func (e excerpt) truncated(n int) excerpt {
 	short := make(excerpt, len(e))
 	for i, part := range e {
-		short[i].Omitted = part.Omitted
+		short[i].Omitted, short[i].Cut = part.Omitted, part.Cut
 		for _, line := range part.Lines {
 			short[i].Lines = append(short[i].Lines, truncateText(line, n))
 		}
@@ -55,11 +56,24 @@ func (e excerpt) truncated(n int) excerpt {
 	return short
 }
 
+// Note says how many lines are left out. It is empty if none are.
+func (p excerptPart) Note() string {
+	switch {
+	case p.Omitted > 0 && p.Cut:
+		return fmt.Sprintf("… at least %s left out", ui.CountNoun(p.Omitted, "line"))
+	case p.Omitted > 0:
+		return fmt.Sprintf("… %s left out", ui.CountNoun(p.Omitted, "line"))
+	case p.Cut:
+		return "… earlier lines may be left out"
+	}
+	return ""
+}
+
 // text returns the lines, and marks where some are left out. where says where those are.
 func (e excerpt) text(where string) (lines []string) {
 	for _, part := range e {
-		if part.Omitted > 0 {
-			lines = append(lines, fmt.Sprintf("… %s left out: %s", ui.CountNoun(part.Omitted, "line"), where))
+		if note := part.Note(); note != "" {
+			lines = append(lines, note+": "+where)
 		}
 		lines = append(lines, part.Lines...)
 	}

@@ -163,7 +163,7 @@ func TestAssertionsAreReported(t *testing.T) {
 	}
 	s := &runSummary{Outcome: &o}
 	var page, log bytes.Buffer
-	if err := errors.Join(s.writeMarkdown(&page), s.writeAnnotations(&log)); err != nil {
+	if err := errors.Join(s.writeMarkdown(&page, 0), s.writeAnnotations(&log)); err != nil {
 		t.Fatal(err)
 	}
 	if !strings.Contains(page.String(), "| &#45;&#45;max&#45;conflicts 0 | 2 conflicts |") || !strings.Contains(log.String(), "::error title=does not hold%3A --max-conflicts 0::2 conflicts") {

@@ -1,11 +1,14 @@
 package report
 
 import (
+	"cmp"
+	"maps"
 	"math"
 	"net/http"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/ctrlplane/ctrlplane/observe"
 )
@@ -13,29 +16,31 @@ import (
 // retries knows what ended the failures of the same work. Those that end with a success are not problems: controllers work
 // by trying again.
 type retries struct {
-	failing map[string]bool     // work that has failed since its last ending
-	endings map[string][]ending // of work that had failed, in order
-	missing map[string][]string // resources that syncs of some work have failed to create
-	ended   map[uint64]string   // the work of a sync that made a failed call, by its ID
-	open    map[uint64]*openSync
-	deleted map[receivedKey]goneObject
+	failing     map[string]bool         // work that has failed since its last resolution
+	resolutions map[string][]resolution // of work that had failed, in order
+	missing     map[string][]string     // resources that syncs of some work have failed to create
+	syncWorks   map[uint64]string       // the work of a sync that made a failed call, by its ID
+	open        map[uint64]*openSync
+	deleted     map[receivedKey]receivedDeletion // at most maxDeletedKeys
 }
 
-// ending is what ended a series of failures.
-type ending struct {
+const maxDeletedKeys = 10_000
+
+// resolution is what ended a series of failures of some work.
+type resolution struct {
 	seq  uint64
-	kind endingKind
+	kind resolutionKind
 }
 
-type endingKind int
+type resolutionKind int
 
 const (
-	notEnded endingKind = iota
+	unresolved resolutionKind = iota
 	succeeded
 	objectDeleted // before the work has succeeded
 )
 
-// openSync is a sync that has not ended, and has failed to write or has created something.
+// openSync is a sync that is in progress, and has failed to write or has created something.
 type openSync struct {
 	failed          bool     // a call
 	created, missed []string // resources that it has created, and that it has failed to create
@@ -44,16 +49,19 @@ type openSync struct {
 // receivedKey is the key of an object that a controller has received.
 type receivedKey struct{ controller, key string }
 
-// goneObject is an object whose key was added to some queues when it was deleted.
-type goneObject struct {
+// receivedDeletion is the deletion of an object that has added a key to some queues. That may be another key, such as the one of
+// its owner, which may even have the same key.
+type receivedDeletion struct {
 	resource string
 	queues   []string
+	at       time.Time
+	until    uint64 // failures with a smaller Seq may have ended with the deletion
 }
 
 func newRetries() *retries {
 	return &retries{
-		failing: map[string]bool{}, endings: map[string][]ending{}, missing: map[string][]string{},
-		ended: map[uint64]string{}, open: map[uint64]*openSync{}, deleted: map[receivedKey]goneObject{},
+		failing: map[string]bool{}, resolutions: map[string][]resolution{}, missing: map[string][]string{},
+		syncWorks: map[uint64]string{}, open: map[uint64]*openSync{}, deleted: map[receivedKey]receivedDeletion{},
 	}
 }
 
@@ -75,31 +83,35 @@ func callWork(c *observe.Called) string {
 // creation is the work of creating objects of a resource for the key of a sync: their names may be generated.
 func creation(sync, resource string) string { return "create " + resource + " in " + sync }
 
-// end records what ended the failures of some work, if it has failed.
-func (r *retries) end(work string, seq uint64, kind endingKind) {
+// resolve records what ended the failures of some work, if it has failed.
+func (r *retries) resolve(work string, seq uint64, kind resolutionKind) {
 	if r.failing[work] {
 		delete(r.failing, work)
-		r.endings[work] = append(r.endings[work], ending{seq, kind})
+		r.resolutions[work] = append(r.resolutions[work], resolution{seq, kind})
 	}
 }
 
-// firstEnding returns what first ended the failures of some work after one of them.
-func (r *retries) firstEnding(work string, failure uint64) ending {
-	for _, e := range r.endings[work] {
+// firstResolution returns what first ended the failures of some work after one of them.
+func (r *retries) firstResolution(work string, failure uint64) resolution {
+	for _, e := range r.resolutions[work] {
 		if e.seq > failure {
 			return e
 		}
 	}
-	return ending{seq: math.MaxUint64, kind: notEnded}
+	return resolution{seq: math.MaxUint64, kind: unresolved}
 }
 
-// addDelivered notes which objects do not exist any more: the next sync of their keys succeeds, and proves nothing.
-func (r *retries) addDelivered(e *observe.Delivered) {
+// addDelivered notes which objects are deleted: the next sync of their keys succeeds, and proves nothing.
+func (r *retries) addDelivered(rec *observe.Record, e *observe.Delivered) {
 	key := e.Object.Key()
 	if e.Change == observe.Deleted {
-		if len(e.Queues) > 0 {
-			r.deleted[receivedKey{e.Controller, key}] = goneObject{e.Object.GroupResource(), e.Queues}
+		if len(e.Queues) == 0 {
+			return
 		}
+		if len(r.deleted) == maxDeletedKeys {
+			r.resolveOldestDeleted(maxDeletedKeys / 2)
+		}
+		r.deleted[receivedKey{e.Controller, key}] = receivedDeletion{e.Object.GroupResource(), e.Queues, rec.Time.Add(-e.Took), rec.Seq}
 		return
 	}
 	for _, controller := range append([]string{e.Controller}, e.AlsoTo...) {
@@ -109,7 +121,7 @@ func (r *retries) addDelivered(e *observe.Delivered) {
 	}
 }
 
-func (r *retries) addSync(seq uint64, s *observe.Synced) {
+func (r *retries) addSync(rec *observe.Record, s *observe.Synced) {
 	work := syncWork(s)
 	made := r.open[s.ID]
 	delete(r.open, s.ID)
@@ -120,7 +132,7 @@ func (r *retries) addSync(seq uint64, s *observe.Synced) {
 		if work == "" && !s.Failed() { // at least the sync itself succeeded
 			work = "sync " + strconv.FormatUint(s.ID, 10)
 		}
-		r.ended[s.ID] = work
+		r.syncWorks[s.ID] = work
 	}
 	if work == "" {
 		return
@@ -134,25 +146,40 @@ func (r *retries) addSync(seq uint64, s *observe.Synced) {
 	if made.failed || s.Failed() {
 		r.failing[work] = true
 	}
-	if s.Failed() {
+	if foundDeleted := r.syncDeleted(rec, s); s.Failed() {
+		return
+	} else if foundDeleted {
+		r.resolveDeleted(work, rec.Seq)
 		return
 	}
-	if gone := (receivedKey{s.Controller, s.Key}); s.Writes == 0 && slices.Contains(r.deleted[gone].queues, s.Queue) {
-		r.endDeleted(work, seq)
-		delete(r.deleted, gone)
-		return
-	}
-	r.end(work, seq, succeeded)
+	r.resolve(work, rec.Seq, succeeded)
 	for _, resource := range made.created {
-		r.end(creation(work, resource), seq, succeeded)
+		r.resolve(creation(work, resource), rec.Seq, succeeded)
 	}
 }
 
-// endDeleted ends the failures of the work for an object that was deleted.
-func (r *retries) endDeleted(work string, seq uint64) {
-	r.end(work, seq, objectDeleted)
+// syncDeleted reports whether a sync has found the object of its key deleted. One that fails or writes has found it: what was
+// deleted is another object of the same key.
+func (r *retries) syncDeleted(rec *observe.Record, s *observe.Synced) bool {
+	key := receivedKey{s.Controller, s.Key}
+	o := r.deleted[key]
+	if !slices.Contains(o.queues, s.Queue) {
+		return false
+	}
+	if rec.Time.Add(-s.Took).Before(o.at) { // it may have read the object before the deletion
+		o.until = rec.Seq + 1
+		r.deleted[key] = o
+		return false
+	}
+	delete(r.deleted, key)
+	return !s.Failed() && s.Writes == 0
+}
+
+// resolveDeleted ends the failures of the work for an object that was deleted.
+func (r *retries) resolveDeleted(work string, seq uint64) {
+	r.resolve(work, seq, objectDeleted)
 	for _, resource := range r.missing[work] {
-		r.end(creation(work, resource), seq, objectDeleted)
+		r.resolve(creation(work, resource), seq, objectDeleted)
 	}
 }
 
@@ -163,7 +190,7 @@ func (r *retries) addCall(seq uint64, c *observe.Called) {
 	}
 	work := callWork(c)
 	if !failed || saysExists(c) {
-		r.end(work, seq, succeeded)
+		r.resolve(work, seq, succeeded)
 	}
 	if failed {
 		r.failing[work] = true
@@ -198,28 +225,30 @@ func missesObject(c *observe.Called) bool {
 	return c.Verb == "create" && c.Subresource == "" && !saysExists(c)
 }
 
-// endOfRun ends the failures of the work for objects that were deleted and of which no sync has ended since.
-func (r *retries) endOfRun() {
-	for of, o := range r.deleted {
-		for _, queue := range o.queues {
-			r.endDeleted(keyWork(of.controller, queue, of.key), math.MaxUint64)
+// resolveOldestDeleted ends the failures of the work for the first n objects that were deleted and that no sync has looked for since.
+func (r *retries) resolveOldestDeleted(n int) {
+	oldest := slices.SortedFunc(maps.Keys(r.deleted), func(a, b receivedKey) int { return cmp.Compare(r.deleted[a].until, r.deleted[b].until) })
+	for _, of := range oldest[:n] {
+		for _, queue := range r.deleted[of].queues {
+			r.resolveDeleted(keyWork(of.controller, queue, of.key), r.deleted[of].until)
 		}
+		delete(r.deleted, of)
 	}
 }
 
-// endingOf returns what ended the failure of a mark: the same call succeeded, or a sync of the same key did, which must have
+// resolutionOf returns what ended the failure of a mark: the same call succeeded, or a sync of the same key did, which must have
 // made what the failed call was to create.
-func (r *retries) endingOf(m *mark) endingKind {
+func (r *retries) resolutionOf(m *mark) resolutionKind {
 	if m.kind == writeKind && strings.HasSuffix(m.note, observe.NamespaceTerminating) {
 		return objectDeleted
 	}
-	first := r.firstEnding(m.work, m.seq)
+	first := r.firstResolution(m.work, m.seq)
 	if m.sync != 0 {
-		work := r.ended[m.sync]
+		work := r.syncWorks[m.sync]
 		if m.creates != "" {
 			work = creation(work, m.creates)
 		}
-		if e := r.firstEnding(work, m.seq); e.seq < first.seq || first.kind == notEnded {
+		if e := r.firstResolution(work, m.seq); e.seq < first.seq || first.kind == unresolved {
 			first = e
 		}
 	}
@@ -228,21 +257,21 @@ func (r *retries) endingOf(m *mark) endingKind {
 
 // markRetried changes the tone of failures that were followed by a success, and counts what is left.
 func (d *digest) markRetried() {
-	d.retries.endOfRun()
+	d.retries.resolveOldestDeleted(len(d.retries.deleted))
 	for i := range d.marks.list {
 		m := &d.marks.list[i]
 		if m.tone != toneFailed && m.tone != toneConflict {
 			continue
 		}
-		switch ending := d.retries.endingOf(m); {
-		case ending == succeeded:
+		switch d.retries.resolutionOf(m) {
+		case succeeded:
 			if m.tone == toneFailed {
 				m.tone = toneRetried
 			}
 			if m.group != nil {
 				m.group.Retried++
 			}
-		case ending == objectDeleted:
+		case objectDeleted:
 			if m.group != nil {
 				m.group.Deleted++
 			}

@@ -2,6 +2,7 @@ package report
 
 import (
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -65,12 +66,18 @@ func TestRetriedFailuresAreNotRed(t *testing.T) {
 	}
 }
 
-// failingCreation has a sync of the key shop/w that fails to create a Pod, and the records that follow.
+// failingCreationEvents are of a sync of the key shop/w that fails to create a Pod.
+func failingCreationEvents(message string, status int) []observe.Event {
+	return []observe.Event{
+		&observe.Called{Controller: "c", Verb: "create", Object: observe.Object{Resource: "pods", Namespace: "shop"}, Status: status, Sync: 1, Error: message},
+		&observe.Synced{Controller: "c", Queue: "q", ID: 1, Key: "shop/w", Error: message, Writes: 1},
+	}
+}
+
+// failingCreation has a sync that fails to create a Pod, and the records that follow.
 func failingCreation(message string, status int, then ...observe.Event) *digest {
 	d := newDigest()
-	called := &observe.Called{Controller: "c", Verb: "create", Object: observe.Object{Resource: "pods", Namespace: "shop"}, Status: status, Sync: 1, Error: message}
-	synced := &observe.Synced{Controller: "c", Queue: "q", ID: 1, Key: "shop/w", Error: message, Writes: 1}
-	for i, e := range append([]observe.Event{called, synced}, then...) {
+	for i, e := range append(failingCreationEvents(message, status), then...) {
 		d.add(observe.Record{Seq: uint64(i + 1), Time: runStart, Event: e})
 	}
 	d.markRetried()
@@ -87,6 +94,10 @@ func TestFailedCreations(t *testing.T) {
 	failing := &observe.Synced{Controller: "c", Queue: "q", ID: 2, Key: "shop/w", Error: quota, Writes: 1}
 	writing := &observe.Synced{Controller: "c", Queue: "q", ID: 2, Key: "shop/w", Writes: 1}
 	creates := &observe.Called{Controller: "c", Verb: "create", Object: observe.Object{Resource: "pods", Namespace: "shop", Name: "w-x"}, Status: 201, Sync: 2}
+	retry := &observe.Called{Controller: "c", Verb: "create", Object: observe.Object{Resource: "pods", Namespace: "shop"}, Status: 403, Sync: 2, Error: quota}
+	running := &observe.Synced{Controller: "c", Queue: "q", ID: 2, Key: "shop/w", Error: quota, Writes: 1, Took: time.Second}
+	thirdIdle := &observe.Synced{Controller: "c", Queue: "q", ID: 3, Key: "shop/w"}
+	thirdFailing := &observe.Synced{Controller: "c", Queue: "q", ID: 3, Key: "shop/w", Error: quota, Writes: 1}
 	both, none := failureCounts{1, 1}, failureCounts{}
 	for name, tt := range map[string]struct {
 		message               string
@@ -102,6 +113,10 @@ func TestFailedCreations(t *testing.T) {
 		"deleted, and made again":                      {quota, 403, []observe.Event{deleted, idle, added, creates, writing}, none, both},
 		"an object of the key is deleted and replaced": {quota, 403, []observe.Event{deleted, creates, writing}, none, none},
 		"made again before the sync":                   {quota, 403, []observe.Event{deleted, added, idle}, failureCounts{calls: 1}, none},
+		"fails, and succeeds, after a deletion":        {quota, 403, []observe.Event{deleted, retry, failing, thirdIdle}, failureCounts{calls: 2}, none},
+		"writes after a deletion, then fails":          {quota, 403, []observe.Event{deleted, writing, thirdFailing}, failureCounts{syncs: 1, calls: 1}, none},
+		"a sync that ran during the deletion fails":    {quota, 403, []observe.Event{deleted, retry, running}, none, failureCounts{2, 2}},
+		"it then finds the object deleted":             {quota, 403, []observe.Event{deleted, retry, running, thirdIdle}, none, failureCounts{2, 2}},
 		"it exists":                                    {`pods "w" already exists`, 409, []observe.Event{idle}, none, none},
 		"the namespace is being deleted":               {"forbidden: " + observe.NamespaceTerminating, 403, []observe.Event{idle}, none, failureCounts{calls: 1}},
 	} {
@@ -111,6 +126,64 @@ func TestFailedCreations(t *testing.T) {
 				t.Errorf("lasting %+v, until deleted %+v; want %+v and %+v", d.lasting, d.untilDeleted, tt.lasting, tt.untilDeleted)
 			}
 		})
+	}
+}
+
+// TestFailuresAfterDeletionOfChild: an operator's child has the name of its parent, as is usual. It is deleted, and from then on the
+// operator fails to create it again.
+func TestFailuresAfterDeletionOfChild(t *testing.T) {
+	const quota = "exceeded quota: q"
+	child := observe.Object{Group: "apps", Resource: "deployments", Kind: "Deployment", Namespace: "shop", Name: "web"}
+	d := newDigest()
+	add := func(events ...observe.Event) {
+		for _, e := range events {
+			d.add(observe.Record{Seq: d.records + 1, Time: runStart, Event: e})
+		}
+	}
+	fail := func(sync uint64) {
+		add(&observe.Called{Controller: "c", Verb: "create", Object: child, Status: 403, Sync: sync, Error: quota},
+			&observe.Synced{Controller: "c", Queue: "site", ID: sync, Key: "shop/web", Error: quota, Writes: 1})
+	}
+	add(&observe.Delivered{Controller: "c", Change: observe.Deleted, Object: child, Queues: []string{"site"}})
+	fail(1)
+	fail(2)
+	d.markRetried()
+	if want := (failureCounts{2, 2}); d.lasting != want || d.untilDeleted != (failureCounts{}) {
+		t.Errorf("lasting %+v, until deleted %+v; want %+v and none", d.lasting, d.untilDeleted, want)
+	}
+	for _, g := range d.groups.sortedGroups() {
+		if got := g.Endings(); got != "" {
+			t.Errorf("%s: %q", g.Kind, got)
+		}
+	}
+	for _, f := range runFacts(d, &State{}) {
+		if strings.Contains(f.Name, "failed ") && (f.Value != "2" || strings.Contains(f.Name, "deleted") || !f.Bad) {
+			t.Errorf("%+v", f)
+		}
+	}
+}
+
+// TestDeletedKeysAreBounded: most objects add the key of their owner, of which a sync never finds them deleted.
+func TestDeletedKeysAreBounded(t *testing.T) {
+	deletion := func(name string) observe.Event {
+		pod := observe.Object{Resource: "pods", Namespace: "shop", Name: name}
+		return &observe.Delivered{Controller: "c", Change: observe.Deleted, Object: pod, Queues: []string{"q"}}
+	}
+	then := []observe.Event{deletion("w")}
+	for i := range maxDeletedKeys {
+		then = append(then, deletion(strconv.Itoa(i)))
+	}
+	then = append(then, &observe.Synced{Controller: "c", Queue: "q", ID: 2, Key: "shop/w", Error: "refused"})
+	d := newDigest()
+	for i, e := range append(failingCreationEvents("exceeded quota: q", 403), then...) {
+		d.add(observe.Record{Seq: uint64(i + 1), Time: runStart, Event: e})
+	}
+	if n := len(d.retries.deleted); n > maxDeletedKeys || n < maxDeletedKeys/2 {
+		t.Errorf("%d deleted objects are kept", n)
+	}
+	d.markRetried()
+	if want := (failureCounts{1, 1}); d.untilDeleted != want || d.lasting != (failureCounts{syncs: 1}) {
+		t.Errorf("lasting %+v, until deleted %+v; want the last sync, and %+v", d.lasting, d.untilDeleted, want)
 	}
 }
 

@@ -11,9 +11,10 @@ import (
 )
 
 const (
-	maxNamed       = 10       // unhealthy objects, and warnings, that a summary names
-	maxCell        = 4000     // runes of a text in a job summary; a refusal by PodSecurity has 540
-	maxSummaryLogs = 64 << 10 // bytes of logs in a job summary; GitHub refuses one of more than 1 MiB
+	maxNamed       = 10        // unhealthy objects, and warnings, that a summary names
+	maxCell        = 4000      // runes of a text in a job summary; a refusal by PodSecurity has 540
+	maxSummaryLogs = 64 << 10  // bytes of logs of a run in a job summary
+	maxJobSummary  = 900 << 10 // bytes of it beyond which it has no logs; GitHub refuses one of more than 1 MiB
 
 	seePage   = "see " + PageFile
 	seeOutput = "see " + OutputFile
@@ -67,8 +68,8 @@ func (s *runSummary) namedWarnings() []string {
 	return lines
 }
 
-// writeMarkdown writes the summary for a GitHub job summary.
-func (s *runSummary) writeMarkdown(w io.Writer) error {
+// writeMarkdown writes the summary for a GitHub job summary, which has some bytes of earlier steps and runs.
+func (s *runSummary) writeMarkdown(w io.Writer, earlier int) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "### ctrlplane run: %s\n\n", s.resultText()+s.versionText())
 	fmt.Fprintf(&b, "<code>%s</code>\n\n", escapeMarkdown(s.commandNote()))
@@ -95,7 +96,7 @@ func (s *runSummary) writeMarkdown(w io.Writer) error {
 	for _, l := range s.objectLists() {
 		l.writeTable(&b)
 	}
-	s.writeLogs(&b)
+	s.writeLogs(&b, min(maxSummaryLogs, maxJobSummary-earlier-b.Len()))
 	fmt.Fprintf(&b, "\nThe report is in <code>%s</code>.\n\n", escapeMarkdown(s.folder))
 	_, err := io.WriteString(w, b.String())
 	return err
@@ -114,25 +115,30 @@ func (l *objectList) writeTable(b *strings.Builder) {
 	}
 }
 
-// writeLogs writes the ends of the logs of the objects that are named.
-func (s *runSummary) writeLogs(b *strings.Builder) {
-	began := b.Len()
+// writeLogs writes the ends of the logs of the objects that are named, at most limit bytes of them.
+func (s *runSummary) writeLogs(b *strings.Builder, limit int) {
 	for _, u := range slices.Concat(s.unhealthy[:min(len(s.unhealthy), maxNamed)], s.deleted.named()) {
 		for _, log := range u.logs {
-			if b.Len()-began > maxSummaryLogs {
+			text := log.markdown()
+			if limit -= len(text); limit < 0 {
 				fmt.Fprintf(b, "\nMore logs: %s\n", seePage)
 				return
 			}
-			lines := log.Short.text(seePage)
-			if len(lines) == 0 { // it has none, or cannot be read, which the title says
-				fmt.Fprintf(b, "\n%s\n", escapeMarkdown(log.Title))
-				continue
-			}
-			fmt.Fprintf(b, "\n<details><summary>%s</summary>\n\n", escapeMarkdown(log.Title))
-			writePreformatted(b, lines)
-			b.WriteString("\n</details>\n")
+			b.WriteString(text)
 		}
 	}
+}
+
+func (l *containerLog) markdown() string {
+	lines := l.Short.text(seePage)
+	if len(lines) == 0 { // it has none, or cannot be read, which the title says
+		return fmt.Sprintf("\n%s\n", escapeMarkdown(l.Title))
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "\n<details><summary>%s</summary>\n\n", escapeMarkdown(l.Title))
+	writePreformatted(&b, lines)
+	b.WriteString("\n</details>\n")
+	return b.String()
 }
 
 // writePreformatted writes lines as they are. Markdown ends such a block of HTML only at its end tag, not at an empty line.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -116,7 +117,7 @@ func TestJUnitEscapesHostileText(t *testing.T) {
 		cases = append(cases, testCase{suite: "namespace " + text, name: text, failure: text})
 	}
 	var b bytes.Buffer
-	if err := writeJUnit(&b, &Outcome{Command: hostileTexts, Code: 1, Began: runStart}, excerpt{{1, hostileTexts}}, cases); err != nil {
+	if err := writeJUnit(&b, &Outcome{Command: hostileTexts, Code: 1, Began: runStart}, excerpt{{Omitted: 1, Lines: hostileTexts}}, cases); err != nil {
 		t.Fatal(err)
 	}
 	var read xmlSuites
@@ -133,8 +134,8 @@ func TestSummary(t *testing.T) {
 		Outcome: timedOutOutcome(), folder: "/home/you/out", numbers: []string{"12.35 s", "1,234 syncs", "2 conflicts"},
 		unhealthy: []NotHealthy{{Object: deploymentRef("web").String(), Reason: "no node takes it | 2 * *bold* <b> `code`\nnext"}},
 	}
-	s.output = excerpt{{0, []string{"ok a"}}, {1200, []string{"    --- FAIL: x | *y* <b>", "", "```"}}}
-	s.unhealthy[0].logs = []containerLog{{Title: "log of Pod shop/web-1", Short: excerpt{{3, []string{"</pre></details>", "", "# no db"}}}}, {Title: "log of *Pod*: empty"}}
+	s.output = excerpt{{Lines: []string{"ok a"}}, {Omitted: 1200, Lines: []string{"    --- FAIL: x | *y* <b>", "", "```"}}}
+	s.unhealthy[0].logs = []containerLog{{Title: "log of Pod shop/web-1", Short: excerpt{{Omitted: 3, Lines: []string{"</pre></details>", "", "# no db"}}}}, {Title: "log of *Pod*: empty"}}
 	for i := range maxDeletedNamed + 1 {
 		s.deleted.objects = append(s.deleted.objects, deletedObject{unhealthyObject: unhealthyObject{
 			State: health.State{Ref: deploymentRef(fmt.Sprintf("test-%d", i)), Status: health.InProgress}, Reason: "no node takes it | 2 * *bold*, 100%",
@@ -148,14 +149,14 @@ func TestSummary(t *testing.T) {
 		warned.Assertions[0].Warnings = append(warned.Assertions[0].Warnings, fmt.Sprintf("settled, but op/c%d does not run: *why*, 100%%", i))
 	}
 	for name, write := range map[string]func(io.Writer) error{
-		"warned.md":     warned.writeMarkdown,
+		"warned.md":     markdownOf(warned),
 		"warned.github": warned.writeAnnotations,
 		"warned.gitlab": func(w io.Writer) error { return warned.writeSection(w, 1, "") },
 
-		"summary.md": s.writeMarkdown,
+		"summary.md": markdownOf(s),
 		"github.log": s.writeAnnotations,
 		"gitlab.log": func(w io.Writer) error { return s.writeSection(w, 1782907200, "https://gitlab.example.com/x") },
-		"passed.md":  (&runSummary{Outcome: &Outcome{Command: []string{"true"}}, folder: "/out", numbers: []string{"1 s"}}).writeMarkdown,
+		"passed.md":  markdownOf(&runSummary{Outcome: &Outcome{Command: []string{"true"}}, folder: "/out", numbers: []string{"1 s"}}),
 		"passed.gitlab": func(w io.Writer) error {
 			return (&runSummary{Outcome: &Outcome{Command: []string{"true"}}}).writeSection(w, 1, "")
 		},
@@ -173,12 +174,12 @@ func TestNamesAreNotCICommands(t *testing.T) {
 	for _, text := range append(hostileTexts, "x\n::error::y", "x\r\x1b[0Ksection_end:1:ctrlplane_run\r", "\u2066x") {
 		s := &runSummary{
 			Outcome: &Outcome{Command: []string{text}, Code: 125, Err: errors.New(text), Assertions: []assert.Result{{Rule: assert.Settle, Warnings: []string{text}}}}, folder: "/" + text,
-			unhealthy: []NotHealthy{{Object: deploymentRef(text).String(), Reason: text, logs: []containerLog{{Title: text, Short: excerpt{{1, []string{text}}}}}}},
-			output:    excerpt{{1, []string{text, text}}},
+			unhealthy: []NotHealthy{{Object: deploymentRef(text).String(), Reason: text, logs: []containerLog{{Title: text, Short: excerpt{{Omitted: 1, Lines: []string{text}}}}}}},
+			output:    excerpt{{Omitted: 1, Lines: []string{text, text}}},
 			deleted:   Deleted{objects: []deletedObject{{unhealthyObject: unhealthyObject{State: health.State{Ref: deploymentRef(text)}, Reason: text}}}},
 		}
 		var actions, job, page bytes.Buffer
-		if err := errors.Join(s.writeAnnotations(&actions), s.writeSection(&job, 1, text), s.writeMarkdown(&page)); err != nil {
+		if err := errors.Join(s.writeAnnotations(&actions), s.writeSection(&job, 1, text), s.writeMarkdown(&page, 0)); err != nil {
 			t.Fatal(err)
 		}
 		if n := strings.Count(actions.String(), "\n"); n != 4 {
@@ -303,4 +304,44 @@ func TestVerdicts(t *testing.T) {
 	if got, want := o.commandLine(), `sh -c 'echo '\''a'\'' $B' ''`; got != want {
 		t.Errorf("command %s, want %s", got, want)
 	}
+}
+
+// TestJobSummaryOfManyRuns: GitHub refuses the summary of a job that is longer than 1 MiB, and each version of Kubernetes adds to it.
+func TestJobSummaryOfManyRuns(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "summary.md")
+	long := containerLog{Title: "log of Pod shop/web-1", Short: excerpt{{Lines: slices.Repeat([]string{strings.Repeat("<", maxShortLine)}, maxShortLines)}}}
+	s := &runSummary{Outcome: &Outcome{Command: []string{"true"}, Code: 1, Began: runStart}, folder: "out"}
+	for range maxNamed {
+		s.unhealthy = append(s.unhealthy, NotHealthy{Object: "Pod shop/web-1", Reason: "down", logs: []containerLog{long, long}})
+	}
+	const runs = 30
+	for i := range runs {
+		before := fileSize(t, file)
+		if err := s.appendToFile(file); err != nil {
+			t.Fatal(err)
+		}
+		if grown := fileSize(t, file) - before; i == 0 && (grown < maxSummaryLogs/2 || grown > maxSummaryLogs+8<<10) {
+			t.Errorf("one run adds %d bytes", grown)
+		}
+	}
+	text := testutil.ReadFile(t, file)
+	if len(text) >= 1<<20 || len(text) < maxJobSummary/2 || strings.Count(text, "The report is in") != runs || strings.Count(text, "\nMore logs: see report.html\n") != runs {
+		t.Errorf("%d bytes, %d summaries, %d without some logs", len(text), strings.Count(text, "The report is in"), strings.Count(text, "\nMore logs: "))
+	}
+}
+
+func fileSize(t *testing.T, path string) int64 {
+	t.Helper()
+	info, err := os.Stat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return 0
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return info.Size()
+}
+
+func markdownOf(s *runSummary) func(io.Writer) error {
+	return func(w io.Writer) error { return s.writeMarkdown(w, 0) }
 }
