@@ -162,7 +162,7 @@ func TestWebPageNamesOperatorThatHasEnded(t *testing.T) {
 }
 
 // TestWebPageDeletionsOfWhatIsGoneAreNoFailures checks the list and the causes of a write: as in the terminal, and in the
-// records, a deletion has not failed if another client was faster.
+// records, a deletion has not failed if another client was faster, and is left out where it would only say that nothing changed.
 func TestWebPageDeletionsOfWhatIsGoneAreNoFailures(t *testing.T) {
 	t.Parallel()
 	p := openClass(t, 1280, 720, nil)
@@ -185,9 +185,9 @@ func TestWebPageDeletionsOfWhatIsGoneAreNoFailures(t *testing.T) {
 	p.do(runScript(`[...document.querySelectorAll("#lines button")].find((b) => b.innerText.includes("creates Site")).click()`))
 	p.await(`document.querySelector("#panel .problem")?.innerText === "operator fails to update Site.b.example gone, once: 403: no permission."`)
 	p.press("Trace")
-	p.await(`document.querySelectorAll("#panel .tree .cause").length >= 4`)
+	p.await(`document.querySelectorAll("#panel .tree .cause").length >= 3`)
 	p.await(`document.querySelectorAll("#panel .tree .bad").length === 1 && document.querySelector("#panel .tree .bad").innerText.includes("updates Site.b.example gone")`)
-	p.await(`document.getElementById("panel").innerText.includes("it did not exist") && document.getElementById("panel").innerText.includes("creates Site.a.example shop")`)
+	p.await(`document.getElementById("panel").innerText.includes("creates Site.a.example shop") && !document.getElementById("panel").innerText.includes("deletes Site.b")`)
 }
 
 // TestWebPageNamesAreReadable checks that no name in the diagram is covered or cut, also
