@@ -81,7 +81,7 @@ func (cl *client) noteBusy(w *write) {
 	}
 	w.busy = before
 	w.oldest = w.began.Add(-maxReaction)
-	if cl.led.After(w.oldest) { // what it has received as a standby waits until then
+	if cl.leaderSince.After(w.oldest) { // what it has received as a standby waits until then
 		w.oldest = time.Time{}
 	}
 	w.workBegan = w.began
@@ -132,12 +132,13 @@ func (cl *client) noteRead(c *observe.Called) {
 	cl.active.extend(c.Began, c.Began.Add(c.Took))
 }
 
-// noteLed notes that a client has taken a Lease. One process may take several, one after the other.
+// noteLed notes that a client has taken a Lease from another holder: it begins to work, unless it has written anything since its
+// first watch began. A program that works may take a Lease for each object or shard.
 func (cl *client) noteLed(at time.Time) {
 	cl.mu.Lock()
 	defer cl.mu.Unlock()
-	if at.Sub(cl.led) > maxReaction {
-		cl.led = at
+	if len(cl.watches) > 0 && cl.busy.to.Before(cl.watchBegan) {
+		cl.leaderSince = at
 	}
 }
 

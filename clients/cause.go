@@ -72,30 +72,22 @@ func (w *write) findCause(c *candidates) (cause *event, woken bool) {
 	} else if cause, woken = w.choose(c); w.busy.late && cause != nil && !w.isOnlyReason(cause, c) {
 		cause = nil
 	}
-	if e := w.createdOwner(cause); e != nil {
-		cause, woken = e, false
-	}
-	if w.reported && cause != nil && !w.followsSoon(cause) {
+	if cause != nil && (w.mayFollowFromOwner(cause) || w.reported && !w.followsSoon(cause)) {
 		cause = nil
 	}
 	return cause, woken
 }
 
-// createdOwner returns the event of the creation of the first owner of an object that the write creates, if the program has made
-// that for the same cause: another controller of it works for what the first one has created. nil if there is none. What a program
-// that may have one controller writes at once belongs to the same sync.
-func (w *write) createdOwner(cause *event) *event {
-	if cause == nil || w.existed || len(w.owners) == 0 || w.busy.shared {
-		return nil
+// mayFollowFromOwner reports whether the creation of the first owner of an object that the write creates may be the cause as well
+// as this event, for which the program has created that: after a pause, another controller may work for the owner.
+func (w *write) mayFollowFromOwner(cause *event) bool {
+	if w.existed || len(w.owners) == 0 || w.busy.shared {
+		return false
 	}
-	i := slices.IndexFunc(w.related, func(e *event) bool {
-		return e != cause && e.uid == w.owners[0].UID && e.change == observe.Added && w.versions.made(e) && e.isOwnedBy(cause.uid) && e.seen().After(cause.seen()) &&
-			(w.busy.parallel || w.began.Sub(e.seen()) > busyGap)
+	r := cause.lastRun(w)
+	return len(r.targets) > 0 && w.began.Sub(r.answered) > w.client.pauseLimit() && slices.ContainsFunc(w.related, func(e *event) bool {
+		return e.uid == w.owners[0].UID && e.change == observe.Added && w.versions.made(e) && e.isOwnedBy(cause.uid) && e.seen().After(cause.seen())
 	})
-	if i < 0 {
-		return nil
-	}
-	return w.related[i]
 }
 
 // followsSoon reports whether a write begins soon after an event, or after a write because of that. A client that reports its

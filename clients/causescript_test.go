@@ -252,10 +252,21 @@ func TestCausesOfScriptedPrograms(t *testing.T) {
 		"more than are kept":                {playMoreThanKept, tally{right: 1, unknown: 3}},
 		"a refused update, long after":      {playRefusedUpdate, tally{right: 2}},
 		"a standby that takes the Lease":    {playStandby, tally{right: 3}},
-		"a standby that has waited longer":  {playLateStandby, tally{right: 3, unknown: 1}},
+		"a standby that has waited longer":  {func(s *script) { playLateStandby(s, true) }, tally{right: 3}},
+		"a program that does not lead":      {func(s *script) { playLateStandby(s, false) }, tally{right: 1, unknown: 1}},
+		"a Lease created for work":          {func(s *script) { playLeaseAsWork(s, true) }, tally{right: 3}},
+		"a Lease created as the first work": {func(s *script) { playLeaseAsWork(s, false) }, tally{right: 2}},
+		"a Lease of a shard":                {playLeaseOfShard, tally{right: 3}},
 		"a status, and another's change":    {playStatusAndOtherChange, tally{right: 3, unknown: 1}},
-		"the owner of a created object":     {playCreatedOwner, tally{right: 3}},
-		"an owner created in the same sync": {playOwnerOfSync, tally{right: 2}},
+		"the owner of a created object":     {playCreatedOwner, tally{right: 1, unknown: 2}},
+		"an owner created in the same sync": {func(s *script) { playOwnerOfSync(s, 4) }, tally{right: 2}},
+		"an owner created 12 ms before":     {func(s *script) { playOwnerOfSync(s, 12) }, tally{right: 2}},
+		"an owner created 25 ms before":     {func(s *script) { playOwnerOfSync(s, 25) }, tally{right: 2}},
+		"an owner created 60 ms before":     {func(s *script) { playOwnerOfSync(s, 60) }, tally{right: 1, unknown: 1}},
+		"an owner created in a long sync":   {playOwnerOfLongSync, tally{right: 6}},
+		"owners created in parallel":        {func(s *script) { playOwnersOfSyncs(s, 4) }, tally{right: 6}},
+		"owners created 12 ms before":       {func(s *script) { playOwnersOfSyncs(s, 12) }, tally{right: 6}},
+		"owners created 60 ms before":       {func(s *script) { playOwnersOfSyncs(s, 60) }, tally{right: 3, unknown: 3}},
 		"a read before the write":           {playReadBefore, tally{right: 2}},
 		"reads all the time":                {playReadsAllTheTime, tally{right: 1, unknown: 1}},
 		"late, and then prompt":             {playLateAndThenPrompt, tally{right: 41, unknown: 1}},
@@ -1434,7 +1445,10 @@ func playRefusedUpdate(s *script) {
 	}
 }
 
-const lease = "/apis/coordination.k8s.io/v1/namespaces/ns/leases/operator"
+const (
+	leases = "/apis/coordination.k8s.io/v1/namespaces/ns/leases"
+	lease  = leases + "/operator"
+)
 
 // askForLease reads the Lease that another process holds, for some seconds.
 func (s *script) askForLease(seconds int) {
@@ -1465,17 +1479,47 @@ func playStandby(s *script) {
 }
 
 // What it has listed when it started is a cause, too. Without a new leader, or long after it, none of that is.
-func playLateStandby(s *script) {
+func playLateStandby(s *script, leads bool) {
 	s.request("GET", sites, "", func(w http.ResponseWriter) { io.WriteString(w, "{}") })
 	s.watch(sites + "?watch=1&resourceVersion=5")
-	s.askForLease(90)
-	s.write("Site ns/shop listed", "POST", settings, owned("ConfigMap", "shop", "c1", "29"))
-	ms(10_000)
-	s.takeLease()
+	s.askForLease(100)
+	if leads {
+		s.takeLease()
+	}
 	ms(200)
 	s.write("Site ns/shop listed", "POST", deployments, web(31))
 	ms(70_000)
 	s.write("", "POST", services, owned("Service", "web", "s1", "33"))
+}
+
+// A program creates a Lease for its work, as for each Node; then a timer repeats other work. It may have written nothing before.
+func playLeaseAsWork(s *script, hasWritten bool) {
+	sendSite := s.watch(sites + "?watch=1")
+	sendSite("ADDED", site(7))
+	ms(4)
+	if hasWritten {
+		s.write(siteAdded, "POST", deployments, web(8))
+	}
+	ms(600_000)
+	s.expect("none", "POST")
+	s.request("POST", leases, `{"kind":"Lease","metadata":{"name":"node-1"},"spec":{"holderIdentity":"me"}}`, func(w http.ResponseWriter) {
+		w.WriteHeader(http.StatusCreated)
+		io.WriteString(w, object("Lease", "node-1", "l1", "30"))
+	})
+	ms(2000)
+	s.write("", "POST", settings, owned("ConfigMap", "shop", "c1", "29"))
+}
+
+// A program that works takes over a Lease, as one for each shard.
+func playLeaseOfShard(s *script) {
+	sendSite := s.watch(sites + "?watch=1")
+	sendSite("ADDED", site(7))
+	ms(4)
+	s.write(siteAdded, "POST", deployments, web(8))
+	ms(600_000)
+	s.takeLease()
+	ms(2000)
+	s.write("", "POST", settings, owned("ConfigMap", "shop", "c1", "29"))
 }
 
 // A user deletes the Secret of another Site: the program works for all Sites in the namespace then. It has written the status of the
@@ -1504,7 +1548,7 @@ func playStatusAndOtherChange(s *script) {
 	s.write("Secret ns/site-other deleted 30", "PATCH", sites+"/shop/status", site(32))
 }
 
-// One controller creates an object, for which another one creates what it owns. They have not yet written at once.
+// One controller creates an object, for which another one creates what it owns. Whether it is another one is not known.
 func playCreatedOwner(s *script) {
 	sendSite, sendRoute := s.watch(sites+"?watch=1"), s.watch(routes+"?watch=1")
 	s.watch(pods + "?watch=1")
@@ -1521,15 +1565,52 @@ func playCreatedOwner(s *script) {
 	s.write("Route ns/main added 8", "POST", pods, pod("main-2", 10))
 }
 
-// A program with one controller creates an object, and at once what that owns.
-func playOwnerOfSync(s *script) {
+// A program with one controller creates an object, and after a pause what that owns.
+func playOwnerOfSync(s *script, pause int) {
 	sendSite, sendRoute := s.watch(sites+"?watch=1"), s.watch(routes+"?watch=1")
 	sendSite("ADDED", site(7))
 	ms(4)
 	s.write(siteAdded, "POST", routes, owned("Route", "main", "r1", "8"))
 	sendRoute("ADDED", owned("Route", "main", "r1", "8"))
-	ms(4)
+	ms(pause)
 	s.write(siteAdded, "POST", pods, strings.Replace(object("Pod", "main-1", "p1", "9", "r1"), `"metadata":{`, `"metadata":{"labels":{"site":"shop"},`, 1))
+}
+
+// The sync makes other writes before it creates what the first object owns.
+func playOwnerOfLongSync(s *script) {
+	sendSite, sendRoute := s.watch(sites+"?watch=1"), s.watch(routes+"?watch=1")
+	sendSite("ADDED", site(7))
+	ms(4)
+	s.write(siteAdded, "POST", routes, owned("Route", "main", "r1", "8"))
+	sendRoute("ADDED", owned("Route", "main", "r1", "8"))
+	for i := range 4 {
+		ms(20)
+		s.write(siteAdded, "POST", settings, owned("ConfigMap", fmt.Sprint("shop-", i), fmt.Sprint("c", i), fmt.Sprint(9+i)))
+	}
+	ms(4)
+	s.write(siteAdded, "POST", pods, strings.Replace(object("Pod", "main-1", "p1", "20", "r1"), `"metadata":{`, `"metadata":{"labels":{"site":"shop"},`, 1))
+}
+
+// The workers of one controller create objects, and what these own.
+func playOwnersOfSyncs(s *script, pause int) {
+	sendSite, sendRoute := s.watch(sites+"?watch=1"), s.watch(routes+"?watch=1")
+	var syncs []func()
+	for i := range 3 {
+		siteName, routeName, added := fmt.Sprint("shop", i), fmt.Sprint("main", i), fmt.Sprint("Site ns/shop", i, " added ", 10+i)
+		labelled := func(kind, name string, version int, owner string) string {
+			return strings.Replace(object(kind, name, name, fmt.Sprint(version), owner), `"metadata":{`, `"metadata":{"labels":{"site":"`+siteName+`"},`, 1)
+		}
+		syncs = append(syncs, func() {
+			made := labelled("Route", routeName, 20+i, siteName)
+			s.write(added, "POST", routes, made)
+			sendRoute("ADDED", made)
+			ms(pause)
+			s.write(added, "POST", pods, labelled("Pod", routeName+"-1", 30+i, routeName))
+		})
+		sendSite("ADDED", object("Site", siteName, siteName, fmt.Sprint(10+i)))
+	}
+	ms(4)
+	s.together(syncs...)
 }
 
 // A program that was idle reads at once, and writes later what it selects by labels.

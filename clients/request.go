@@ -282,7 +282,7 @@ func (r *request) record() {
 	switch {
 	case c.Verb == "get" || c.Verb == "list":
 		r.client.noteRead(c)
-	case !c.Failed() && c.Object.IsLease() && (c.TakenBy != "" || c.Verb == "create"):
+	case c.TakenBy != "" && !c.Failed():
 		r.client.noteLed(now)
 	}
 	switch {
