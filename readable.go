@@ -22,17 +22,17 @@ const (
 )
 
 // checkInitialReadable fails if the API server of this start, which does not exist yet, could not read a state.
-func (p *controlPlane) checkInitialReadable(state snapshot.State) error {
+func (p *controlPlane) checkInitialReadable(state, _ snapshot.State) error {
 	ctx, cancel := context.WithTimeout(context.Background(), decryptTimeout)
 	defer cancel()
 	return encryption.CheckFor(ctx, p.etcdPrefix(), p.apiServerFlag("encryption-provider-config"), state)
 }
 
-// checkReadable fails if the API server could not read a state.
-func (p *controlPlane) checkReadable(state snapshot.State) error {
+// checkReadable fails if the API server could not read values of a state that are not stored already.
+func (p *controlPlane) checkReadable(state, stored snapshot.State) error {
 	ctx, cancel := context.WithTimeout(context.Background(), decryptTimeout)
 	defer cancel()
-	return p.api.CheckReadable(ctx, state)
+	return p.api.CheckReadable(ctx, state, stored)
 }
 
 // waitWhileReadable waits, and fails early if the API server cannot become ready because it cannot read what is stored.
@@ -79,5 +79,5 @@ func (p *controlPlane) findUnreadable(ctx context.Context) error {
 	}
 	awaited := p.api.UnsyncedResources()
 	state.Entries = slices.DeleteFunc(state.Entries, func(e snapshot.Entry) bool { return !awaited[storekeys.ResourcePrefix(e.Key)] })
-	return p.api.CheckReadable(ctx, state)
+	return p.api.CheckReadable(ctx, state, snapshot.State{})
 }

@@ -48,7 +48,7 @@ func CheckFor(ctx context.Context, prefix, file string, state snapshot.State) er
 		}
 		r.Transformers = encryptionconfig.StaticTransformers(config.Transformers)
 	}
-	return r.Check(ctx, state)
+	return r.Check(ctx, state, snapshot.State{})
 }
 
 func holdsEncrypted(state snapshot.State) bool {
@@ -62,9 +62,9 @@ func holdsEncrypted(state snapshot.State) bool {
 
 func isEncrypted(stored []byte) bool { return bytes.HasPrefix(stored, []byte(valuePrefix)) }
 
-// Check fails with an [*UnreadableError] if the API server cannot read encrypted values of a state. It does not fail for
-// those whose plugin does not answer, and asks a plugin that does not answer once per resource.
-func (r Reader) Check(ctx context.Context, state snapshot.State) error {
+// Check fails with an [*UnreadableError] if the API server cannot read encrypted values of a state that are not stored
+// already. It does not fail for those whose plugin does not answer, and asks such a plugin once per resource.
+func (r Reader) Check(ctx context.Context, state, stored snapshot.State) error {
 	var failures []failure
 	works := map[keyID]bool{}                // keys that decrypt at least one value
 	failedPlugins := map[keyID]readability{} // an answer may take seconds
@@ -84,7 +84,7 @@ func (r Reader) Check(ctx context.Context, state snapshot.State) error {
 		case id.provider == kms:
 			failedPlugins[id] = result
 		}
-		if result == unreadable {
+		if result == unreadable && !stored.Has(e) {
 			failures = append(failures, failure{key, id})
 		}
 	}

@@ -92,13 +92,28 @@ func TestAnotherSecretWithoutAuthentication(t *testing.T) {
 		if _, _, err := transformer.TransformFromStorage(t.Context(), e.Value, value.DefaultContext("/registry"+e.Key)); err != nil {
 			continue
 		}
-		err := Reader{Prefix: "/registry", Transformers: second}.Check(t.Context(), snapshot.State{Entries: []snapshot.Entry{e}})
+		err := Reader{Prefix: "/registry", Transformers: second}.Check(t.Context(), snapshot.State{Entries: []snapshot.Entry{e}}, snapshot.State{})
 		if !errors.As(err, new(*UnreadableError)) {
 			t.Errorf("got %v", err)
 		}
 		return
 	}
 	t.Fatal("no value had a valid padding")
+}
+
+// TestCheckLeavesOutWhatIsStored checks that only values that would be written are reported.
+func TestCheckLeavesOutWhatIsStored(t *testing.T) {
+	entry := func(name, value string) snapshot.Entry {
+		return snapshot.Entry{Key: "/secrets/default/" + name, Value: []byte(valuePrefix + "aesgcm:v1:k1:" + value)}
+	}
+	stored := snapshot.State{Entries: []snapshot.Entry{entry("a", "1"), entry("b", "1")}}
+	if err := (Reader{}).Check(t.Context(), stored, stored); err != nil {
+		t.Error(err)
+	}
+	changed := snapshot.State{Entries: []snapshot.Entry{entry("a", "1"), entry("b", "2")}}
+	if err := (Reader{}).Check(t.Context(), changed, stored); err == nil || !strings.HasPrefix(err.Error(), "1 stored value cannot be read: secrets default/b ") {
+		t.Errorf("got %v", err)
+	}
 }
 
 func aesgcm(name, secret string) string {

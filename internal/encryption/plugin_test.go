@@ -46,7 +46,7 @@ func TestStoppedPluginIsAskedOnce(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			prefixed := value.NewPrefixTransformers(nil, value.PrefixTransformer{Prefix: []byte("k8s:enc:kms:v2:plugin:"), Transformer: &c.plugin})
 			r := Reader{Prefix: "/registry", Transformers: encryptionconfig.StaticTransformers{schema.GroupResource{Resource: "secrets"}: prefixed}}
-			if err := r.Check(t.Context(), state); err != nil {
+			if err := r.Check(t.Context(), state, snapshot.State{}); err != nil {
 				t.Error(err)
 			}
 			if c.plugin.asked != c.wantAsked {
