@@ -67,6 +67,24 @@ func TestEncryptedRolesNeedTheirKey(t *testing.T) {
 	program.RequireFailure(t, k.command("up", "--ui", "none", "--nodes=0"), 2, "the API server cannot become ready: ", " stored values cannot be read: the first, ", `key "k1" of provider "aesgcm"`)
 }
 
+// TestUnreadableValuesSurviveRestores checks a control plane without the key of values that its API server does not wait
+// for: a reset, and a restore that leaves these values as they are, are not refused.
+func TestUnreadableValuesSurviveRestores(t *testing.T) {
+	t.Parallel()
+	k := newSnapshotFixture(t)
+	k.startUp("--nodes=0", k.encryptionFlag("configmaps", "QUJDREVGR0hJSktMTU5PUA==")).Stop(t, syscall.SIGTERM)
+	withoutKey := k.startUp("--nodes=0")
+	k.mustRun("snapshot", "save", "own")
+	for _, restore := range [][]string{{"reset"}, {"snapshot", "restore", "own"}} {
+		k.createSecret("later")
+		k.mustRun(restore...)
+		if k.hasSecret("later") {
+			t.Errorf("%v has not restored the state", restore)
+		}
+	}
+	withoutKey.Stop(t, syscall.SIGTERM)
+}
+
 // encryptionFlag configures encryption with the key k1, which has 16 bytes in base64.
 func (k snapshotFixture) encryptionFlag(resources, secret string) string {
 	k.t.Helper()
