@@ -243,9 +243,10 @@ func (s *Server) WaitReady(ctx context.Context) error {
 	return nil
 }
 
-// CheckReadable fails with an *encryption.UnreadableError if the server cannot decrypt values of a state.
-func (s *Server) CheckReadable(ctx context.Context, state snapshot.State) error {
-	return s.values.Check(ctx, state)
+// CheckReadable fails with an *encryption.UnreadableError if the server cannot decrypt values of a state that are not stored
+// already.
+func (s *Server) CheckReadable(ctx context.Context, state, stored snapshot.State) error {
+	return s.values.Check(ctx, state, stored)
 }
 
 // UnsyncedResources returns the prefixes of the resources that the server has not listed yet, and

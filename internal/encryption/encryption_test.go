@@ -27,7 +27,9 @@ func TestCheckFor(t *testing.T) {
 		return encrypt(t, configure(t, "secrets", key1), snapshot.Entry{Key: "/secrets/default/" + name, Value: []byte("{}")})
 	}
 	plain := snapshot.Entry{Key: "/secrets/default/plain", Value: []byte("{}")}
-	kmsValue := snapshot.Entry{Key: "/secrets/default/kms", Value: []byte("k8s:enc:kms:v2:plugin:value")}
+	damaged := encrypted("a")
+	damaged.Value[len(damaged.Value)-1] ^= 1
+	kmsValue := snapshot.Entry{Key: "/secrets/default/kms", Value: []byte("k8s:enc:kms:v2:plugin:\x0a\x01d\x12\x03key\x1a\x03dek")} // an EncryptedObject
 	socket := "unix://" + filepath.Join(t.TempDir(), "none.sock")
 	plugin := func(name string) string {
 		return fmt.Sprintf(`{kms: {apiVersion: v2, name: %s, endpoint: "%s", timeout: 1ms}}`, name, socket)
@@ -47,10 +49,18 @@ func TestCheckFor(t *testing.T) {
 		"another key":          {file: configure(t, "secrets", aesgcm("k2", secondSecret)), entries: []snapshot.Entry{encrypted("a")}, want: `key "k1"`},
 		"another secret":       {file: configure(t, "secrets", aesgcm("k1", secondSecret)), entries: []snapshot.Entry{encrypted("a")}, want: `key "k1"`},
 		"another etcd prefix":  {file: configure(t, "secrets", key1), prefix: "/other", entries: []snapshot.Entry{encrypted("a")}, want: `key "k1"`},
-		"plugin that is down":  {file: configure(t, "secrets", plugin("plugin")), entries: []snapshot.Entry{kmsValue}},
+		"plugin, not started":  {file: configure(t, "secrets", plugin("plugin")), entries: []snapshot.Entry{kmsValue}},
 		"another plugin":       {file: configure(t, "secrets", plugin("other")), entries: []snapshot.Entry{kmsValue}, want: `key "plugin" of provider "kms"`},
 		"no such file":         {file: "missing", entries: []snapshot.Entry{encrypted("a")}},
-		"cut":                  {entries: []snapshot.Entry{{Key: plain.Key, Value: []byte(valuePrefix + "x")}}, want: `key "" of provider "x"`},
+		"damaged": {
+			file: configure(t, "secrets", key1), entries: []snapshot.Entry{damaged, encrypted("b"), encrypted("c")},
+			want: `1 stored value cannot be read: secrets default/a is damaged: others with key "k1" of provider "aesgcm" can be read: restore a snapshot that was saved before`,
+		},
+		"damaged, and another key": {
+			file: configure(t, "secrets", key1), entries: []snapshot.Entry{damaged, encrypted("b"), {Key: "/secrets/default/c", Value: []byte("k8s:enc:aesgcm:v1:k2:value")}},
+			want: `1 stored value cannot be read: secrets default/c is encrypted with key "k2"`,
+		},
+		"cut": {entries: []snapshot.Entry{{Key: plain.Key, Value: []byte(valuePrefix + "x")}}, want: `key "" of provider "x"`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if c.prefix == "" {
@@ -69,6 +79,43 @@ func TestCheckFor(t *testing.T) {
 	}
 }
 
+// TestAnotherSecretWithoutAuthentication checks that a value of aescbc which another secret decrypts to bytes with a valid
+// padding, as of 1 value in 256, cannot be read.
+func TestAnotherSecretWithoutAuthentication(t *testing.T) {
+	aescbc := func(secret string) string {
+		return configure(t, "secrets", fmt.Sprintf("{aescbc: {keys: [{name: k1, secret: %s}]}}", secret))
+	}
+	first, second := aescbc(firstSecret), transformersOf(t, aescbc(secondSecret))
+	for range 100_000 {
+		e := encrypt(t, first, snapshot.Entry{Key: "/secrets/default/a", Value: []byte("k8s\x00 some secret")})
+		transformer := second.TransformerForResource(schema.GroupResource{Resource: "secrets"})
+		if _, _, err := transformer.TransformFromStorage(t.Context(), e.Value, value.DefaultContext("/registry"+e.Key)); err != nil {
+			continue
+		}
+		err := Reader{Prefix: "/registry", Transformers: second}.Check(t.Context(), snapshot.State{Entries: []snapshot.Entry{e}}, snapshot.State{})
+		if !errors.As(err, new(*UnreadableError)) {
+			t.Errorf("got %v", err)
+		}
+		return
+	}
+	t.Fatal("no value had a valid padding")
+}
+
+// TestCheckLeavesOutWhatIsStored checks that only values that would be written are reported.
+func TestCheckLeavesOutWhatIsStored(t *testing.T) {
+	entry := func(name, value string) snapshot.Entry {
+		return snapshot.Entry{Key: "/secrets/default/" + name, Value: []byte(valuePrefix + "aesgcm:v1:k1:" + value)}
+	}
+	stored := snapshot.State{Entries: []snapshot.Entry{entry("a", "1"), entry("b", "1")}}
+	if err := (Reader{}).Check(t.Context(), stored, stored); err != nil {
+		t.Error(err)
+	}
+	changed := snapshot.State{Entries: []snapshot.Entry{entry("a", "1"), entry("b", "2")}}
+	if err := (Reader{}).Check(t.Context(), changed, stored); err == nil || !strings.HasPrefix(err.Error(), "1 stored value cannot be read: secrets default/b ") {
+		t.Errorf("got %v", err)
+	}
+}
+
 func aesgcm(name, secret string) string {
 	return fmt.Sprintf("{aesgcm: {keys: [{name: %s, secret: %s}]}}", name, secret)
 }
@@ -83,13 +130,19 @@ func configure(t *testing.T, resource, providers string) (file string) {
 // encrypt encrypts a Secret as the API server does.
 func encrypt(t *testing.T, file string, e snapshot.Entry) snapshot.Entry {
 	t.Helper()
-	config, err := encryptionconfig.LoadEncryptionConfig(t.Context(), file, false, "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	transformer := encryptionconfig.StaticTransformers(config.Transformers).TransformerForResource(schema.GroupResource{Resource: "secrets"})
+	transformer := transformersOf(t, file).TransformerForResource(schema.GroupResource{Resource: "secrets"})
+	var err error
 	if e.Value, err = transformer.TransformToStorage(t.Context(), e.Value, value.DefaultContext("/registry"+e.Key)); err != nil {
 		t.Fatal(err)
 	}
 	return e
+}
+
+func transformersOf(t *testing.T, file string) value.ResourceTransformers {
+	t.Helper()
+	config, err := encryptionconfig.LoadEncryptionConfig(t.Context(), file, false, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return encryptionconfig.StaticTransformers(config.Transformers)
 }

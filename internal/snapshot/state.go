@@ -1,6 +1,7 @@
 package snapshot
 
 import (
+	"bytes"
 	"slices"
 	"strings"
 	"time"
@@ -48,6 +49,12 @@ func (s State) find(key string) (Entry, bool) {
 		return Entry{}, false
 	}
 	return s.Entries[i], true
+}
+
+// Has reports whether the state has an entry with the same key and value.
+func (s State) Has(e Entry) bool {
+	has, ok := s.find(e.Key)
+	return ok && bytes.Equal(has.Value, e.Value)
 }
 
 // WithoutTransient returns the state without transient keys.

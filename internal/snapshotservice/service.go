@@ -281,9 +281,31 @@ func (s *Service) Restore(ctx context.Context, file []byte) (control.RestoreResu
 		return control.RestoreResult{}, err
 	}
 	want, err := s.cfg.Target.Decode(file)
+	if err == nil {
+		err = s.checkReadable(ctx, want)
+	}
 	if err != nil {
 		return control.RestoreResult{}, err
 	}
+	return s.beginRestore(ctx, file, want)
+}
+
+// checkReadable refuses a state with values that the API server could not read, unless they are stored already.
+func (s *Service) checkReadable(ctx context.Context, want snapshot.State) error {
+	target := s.cfg.Target
+	refused := target.checkReadable(want, snapshot.State{})
+	if refused == nil { // as of most snapshots: the stored state need not be read
+		return nil
+	}
+	stored, err := s.readWholeState(ctx)
+	if err != nil {
+		return errors.Join(refused, err)
+	}
+	return target.checkReadable(want, stored)
+}
+
+// beginRestore restores a state, unless another restore is running.
+func (s *Service) beginRestore(ctx context.Context, file []byte, want snapshot.State) (control.RestoreResult, error) {
 	if s.cfg.SharedStore {
 		return control.RestoreResult{}, usage.Errorf("with --leader-elect other processes act on the same state: stop all of them, and restore one that is started without it")
 	}
@@ -303,7 +325,7 @@ func (s *Service) Restore(ctx context.Context, file []byte) (control.RestoreResu
 // IsRestoring reports whether a restore is running.
 func (s *Service) IsRestoring() bool { return len(s.turn) > 0 }
 
-// Reset implements control.Snapshots.
+// Reset implements control.Snapshots. It restores also what the API server could not read at the start.
 func (s *Service) Reset(ctx context.Context) (control.RestoreResult, error) {
 	if err := s.checkCall(); err != nil {
 		return control.RestoreResult{}, err
@@ -317,5 +339,9 @@ func (s *Service) Reset(ctx context.Context) (control.RestoreResult, error) {
 	if err != nil {
 		return control.RestoreResult{}, fmt.Errorf("reset: the state of the start is unknown: %w", err)
 	}
-	return s.Restore(ctx, file)
+	want, err := s.cfg.Target.Decode(file)
+	if err != nil {
+		return control.RestoreResult{}, err
+	}
+	return s.beginRestore(ctx, file, want)
 }

@@ -50,8 +50,9 @@ type Target struct {
 	// ControlPlane is the name that a snapshot's header has for its origin.
 	ControlPlane string
 	Versions     Versions
-	// CheckReadable fails if the API server could not read values of a state; nil = it is not known.
-	CheckReadable func(snapshot.State) error
+	// CheckReadable fails if the API server could not read values of a state that are not stored already; nil = it is
+	// not known.
+	CheckReadable func(state, stored snapshot.State) error
 }
 
 // Encode returns a state of this control plane as a snapshot file.
@@ -78,19 +79,18 @@ func (t Target) Decode(file []byte) (snapshot.State, error) {
 	if err != nil {
 		return snapshot.State{}, err
 	}
-	return t.decodeReadable(origin, file)
+	return t.decodeFor(origin, file)
 }
 
-// decodeReadable is decodeFor, and refuses what the API server could not read.
-func (t Target) decodeReadable(origin string, file []byte) (snapshot.State, error) {
-	state, err := t.decodeFor(origin, file)
-	if err != nil || t.CheckReadable == nil {
-		return state, err
+// checkReadable refuses a state with values that the API server could not read, unless they are stored already.
+func (t Target) checkReadable(state, stored snapshot.State) error {
+	if t.CheckReadable == nil {
+		return nil
 	}
-	if err := t.CheckReadable(state); err != nil {
-		return snapshot.State{}, usage.Errorf("the snapshot is refused: %w", err)
+	if err := t.CheckReadable(state, stored); err != nil {
+		return usage.Errorf("the snapshot is refused: %w", err)
 	}
-	return state, nil
+	return nil
 }
 
 // decodeFor reads a snapshot file for the control plane with that origin.
@@ -142,8 +142,11 @@ func (t Target) ReadInitial(from Initial) (file []byte, err error) {
 	if file, err = from.read(); err != nil {
 		return nil, fmt.Errorf("snapshot: %w", err)
 	}
-	_, err = t.decodeReadable("", file)
-	return file, err
+	state, err := t.decodeFor("", file)
+	if err != nil {
+		return file, err
+	}
+	return file, t.checkReadable(state, snapshot.State{})
 }
 
 // PlaceInitial makes a snapshot the initial state of the embedded etcd:

@@ -30,7 +30,7 @@ func TestEncryptedStateNeedsItsKey(t *testing.T) {
 	plain := other.startUp("--nodes=0")
 	other.createSecret("plain")
 	other.mustRun("snapshot", "save", "plain")
-	const cause = `1 stored value cannot be read: secrets default/encrypted is encrypted with key "k1" of provider "aescbc"`
+	const cause = `1 stored value cannot be read: secrets default/encrypted is encrypted with key "k1" of provider "aesgcm"`
 	const remedy = "start with --kube-apiserver-arg encryption-provider-config=FILE, where FILE has that key"
 	program.RequireFailure(t, other.command("snapshot", "restore", "encrypted"), 2, "the snapshot is refused: "+cause, remedy)
 	if !other.hasSecret("plain") {
@@ -64,7 +64,25 @@ func TestEncryptedRolesNeedTheirKey(t *testing.T) {
 	t.Parallel()
 	k := newSnapshotFixture(t)
 	k.startUp("--nodes=0", k.encryptionFlag("*.*", "QUJDREVGR0hJSktMTU5PUA==")).Stop(t, syscall.SIGTERM)
-	program.RequireFailure(t, k.command("up", "--ui", "none", "--nodes=0"), 2, "the API server cannot become ready: ", " stored values cannot be read: the first, ", `key "k1" of provider "aescbc"`)
+	program.RequireFailure(t, k.command("up", "--ui", "none", "--nodes=0"), 2, "the API server cannot become ready: ", " stored values cannot be read: the first, ", `key "k1" of provider "aesgcm"`)
+}
+
+// TestUnreadableValuesSurviveRestores checks a control plane without the key of values that its API server does not wait
+// for: a reset, and a restore that leaves these values as they are, are not refused.
+func TestUnreadableValuesSurviveRestores(t *testing.T) {
+	t.Parallel()
+	k := newSnapshotFixture(t)
+	k.startUp("--nodes=0", k.encryptionFlag("configmaps", "QUJDREVGR0hJSktMTU5PUA==")).Stop(t, syscall.SIGTERM)
+	withoutKey := k.startUp("--nodes=0")
+	k.mustRun("snapshot", "save", "own")
+	for _, restore := range [][]string{{"reset"}, {"snapshot", "restore", "own"}} {
+		k.createSecret("later")
+		k.mustRun(restore...)
+		if k.hasSecret("later") {
+			t.Errorf("%v has not restored the state", restore)
+		}
+	}
+	withoutKey.Stop(t, syscall.SIGTERM)
 }
 
 // encryptionFlag configures encryption with the key k1, which has 16 bytes in base64.
@@ -72,7 +90,7 @@ func (k snapshotFixture) encryptionFlag(resources, secret string) string {
 	k.t.Helper()
 	path := testutil.WriteFile(k.t, filepath.Join(k.t.TempDir(), "encryption.yaml"), fmt.Sprintf(`apiVersion: apiserver.config.k8s.io/v1
 kind: EncryptionConfiguration
-resources: [{resources: [%q], providers: [{aescbc: {keys: [{name: k1, secret: %s}]}}, {identity: {}}]}]
+resources: [{resources: [%q], providers: [{aesgcm: {keys: [{name: k1, secret: %s}]}}, {identity: {}}]}]
 `, resources, secret))
 	return "--kube-apiserver-arg=encryption-provider-config=" + path
 }
