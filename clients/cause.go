@@ -426,7 +426,7 @@ func (cl *client) findEvents(r *request, wr *write) {
 		return
 	}
 	if r.call.Status != http.StatusConflict {
-		wr.completeUnsent(r.sent != nil)
+		wr.completeUnsent(r.hasSentObject())
 	}
 	watched := map[string]int{} // how many watches a resource has
 	for _, w := range wr.watches {

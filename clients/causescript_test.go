@@ -251,6 +251,7 @@ func TestCausesOfScriptedPrograms(t *testing.T) {
 		"many writes before":                {playManyWrites, tally{right: 160}},
 		"more than are kept":                {playMoreThanKept, tally{right: 1, unknown: 3}},
 		"a refused update, long after":      {playRefusedUpdate, tally{right: 2}},
+		"a refused deletion, long after":    {playRefusedDeletion, tally{right: 1}},
 		"a standby that takes the Lease":    {playStandby, tally{right: 3}},
 		"a standby that has waited longer":  {func(s *script) { playLateStandby(s, true) }, tally{right: 3}},
 		"a program that does not lead":      {func(s *script) { playLateStandby(s, false) }, tally{right: 1, unknown: 1}},
@@ -1444,6 +1445,16 @@ func playRefusedUpdate(s *script) {
 		s.fail(fmt.Sprint("Site ns/shop updated ", 7+i), method, deployments+"/web", http.StatusForbidden, forbidden)
 		ms(20_000)
 	}
+}
+
+// What the object names is known from its last version: the options of a deletion name nothing.
+func playRefusedDeletion(s *script) {
+	sendSite, sendSettings := s.watch(sites+"?watch=1"), s.watch(settings+"?watch=1")
+	sendSettings("MODIFIED", strings.Replace(object("ConfigMap", "hosts", "c1", "3"), `"metadata":{`, `"metadata":{"labels":{"site":"shop"},`, 1))
+	ms(75_000)
+	sendSite("MODIFIED", site(7))
+	ms(300)
+	s.fail("Site ns/shop updated 7", "DELETE", settings+"/hosts", http.StatusForbidden, forbidden)
 }
 
 const (
