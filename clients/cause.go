@@ -148,10 +148,14 @@ func (w *write) isReceived(e *event) bool {
 var defaultObjects = map[string]string{"configmaps": "kube-root-ca.crt", "serviceaccounts": "default"}
 
 // mayFollowFromLost reports whether an event that is forgotten may be the cause as well as this one: it is not if the write
-// continues a run, or the program was idle since, or this is the first event of its object, and of another client.
+// continues a run, or the program was idle since, or this is the first event of its object, and of another client. Of what a new
+// leader has received as a standby, only the first event of the written object or of its owner is known to be the cause.
 func (w *write) mayFollowFromLost(cause *event) bool {
 	isFirst := cause.change == observe.Added || cause.change == observe.Listed
-	return w.began.Sub(w.lost) <= maxReaction && !w.idle.from.After(w.lost) && (!isFirst || w.versions.made(cause)) &&
+	if w.oldest.IsZero() {
+		isFirst = isFirst && (cause.isOf(w.object) || isOwner(w.owners, cause.uid))
+	}
+	return w.lost.After(w.oldest) && !w.idle.from.After(w.lost) && (!isFirst || w.versions.made(cause)) &&
 		!cause.isContinuedBy(w, time.Time{}, maxPause)
 }
 
@@ -286,7 +290,7 @@ type write struct {
 	events      []*event  // the recent ones that the client had received
 	related     []*event  // of these, the ones of related objects
 	ofNamespace []*event  // of these, the ones of the namespace of the written object
-	lost        time.Time // when the last event was sent of those that are forgotten although they were recent then
+	lost        time.Time // when the last event was sent of those that are forgotten
 	versions    *ownVersions
 	busy        period       // the last one before the write
 	idle        idlePeriod   // the last one before the write
@@ -422,7 +426,7 @@ func (cl *client) findEvents(r *request, wr *write) {
 		return
 	}
 	if r.call.Status != http.StatusConflict {
-		wr.completeUnsent(r.sent != nil)
+		wr.completeUnsent(r.hasSentObject())
 	}
 	watched := map[string]int{} // how many watches a resource has
 	for _, w := range wr.watches {

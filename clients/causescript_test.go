@@ -251,9 +251,11 @@ func TestCausesOfScriptedPrograms(t *testing.T) {
 		"many writes before":                {playManyWrites, tally{right: 160}},
 		"more than are kept":                {playMoreThanKept, tally{right: 1, unknown: 3}},
 		"a refused update, long after":      {playRefusedUpdate, tally{right: 2}},
+		"a refused deletion, long after":    {playRefusedDeletion, tally{right: 1}},
 		"a standby that takes the Lease":    {playStandby, tally{right: 3}},
 		"a standby that has waited longer":  {func(s *script) { playLateStandby(s, true) }, tally{right: 3}},
 		"a program that does not lead":      {func(s *script) { playLateStandby(s, false) }, tally{right: 1, unknown: 1}},
+		"a standby with many Sites":         {playStandbyWithManySites, tally{right: 2, unknown: 1}},
 		"a Lease created for work":          {func(s *script) { playLeaseAsWork(s, true) }, tally{right: 3}},
 		"a Lease created as the first work": {func(s *script) { playLeaseAsWork(s, false) }, tally{right: 2}},
 		"a Lease of a shard":                {playLeaseOfShard, tally{right: 3}},
@@ -1445,6 +1447,16 @@ func playRefusedUpdate(s *script) {
 	}
 }
 
+// What the object names is known from its last version: the options of a deletion name nothing.
+func playRefusedDeletion(s *script) {
+	sendSite, sendSettings := s.watch(sites+"?watch=1"), s.watch(settings+"?watch=1")
+	sendSettings("MODIFIED", strings.Replace(object("ConfigMap", "hosts", "c1", "3"), `"metadata":{`, `"metadata":{"labels":{"site":"shop"},`, 1))
+	ms(75_000)
+	sendSite("MODIFIED", site(7))
+	ms(300)
+	s.fail("Site ns/shop updated 7", "DELETE", settings+"/hosts", http.StatusForbidden, forbidden)
+}
+
 const (
 	leases = "/apis/coordination.k8s.io/v1/namespaces/ns/leases"
 	lease  = leases + "/operator"
@@ -1490,6 +1502,22 @@ func playLateStandby(s *script, leads bool) {
 	s.write("Site ns/shop listed", "POST", deployments, web(31))
 	ms(70_000)
 	s.write("", "POST", services, owned("Service", "web", "s1", "33"))
+}
+
+// A standby has received more than is kept, so that what only names the written object is not known to be the cause.
+func playStandbyWithManySites(s *script) {
+	sendSite, sendRoute := s.watch(sites+"?watch=1"), s.watch(routes+"?watch=1")
+	sendSite("ADDED", site(7))
+	for i := range keptEvents {
+		sendSite("ADDED", numbered("Site", i, 100+i))
+	}
+	sendRoute("ADDED", route(200))
+	s.askForLease(90)
+	s.takeLease()
+	ms(200)
+	s.write(siteAdded, "POST", deployments, strings.Replace(web(300), `"metadata":{`, `"spec":{"routeName":"main"},"metadata":{`, 1))
+	ms(2000)
+	s.write("Site ns/site-40 added 140", "POST", deployments, object("Deployment", "forty", "d40", "301", "u40"))
 }
 
 // A program creates a Lease for its work, as for each Node; then a timer repeats other work. It may have written nothing before.

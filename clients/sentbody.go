@@ -69,6 +69,12 @@ func (r *request) sentObject() (s recording.ResponseSummary) {
 	return s
 }
 
+// hasSentObject reports whether an object was read that was sent: a deletion has options only, and a refused body may be unread.
+func (r *request) hasSentObject() (has bool) {
+	r.sent.read(func(sent []byte) { has = len(sent) > 0 && r.call.Verb != "delete" })
+	return has
+}
+
 // firstOwner returns the first owner of an object; nil if it has none.
 func firstOwner(object recording.ResponseSummary) *observe.Object {
 	owners := object.Metadata.OwnerReferences

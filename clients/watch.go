@@ -42,7 +42,7 @@ type watch struct {
 	initial bool              // the initial events have not all been sent; a bookmark follows them
 	events  []slot            // the last ones, in order
 	forgets bool              // some of them will be forgotten
-	lost    time.Time         // when the last of the others was sent that was recent then
+	lost    time.Time         // when the last of the others was sent
 	found   map[string]*event // what the list had, by key, as far as that was asked for
 }
 
@@ -198,12 +198,11 @@ func (w *watch) forgetLater() {
 // forgetEvents forgets the first events beyond keptEvents, except for at most limit recent ones. The caller holds the lock.
 func (w *watch) forgetEvents(now time.Time, limit int) {
 	for len(w.events) > keptEvents {
-		if first := w.events[0].at; now.Sub(first) <= maxReaction {
-			if len(w.events) <= limit && w.frames.recent.Load() <= keptRecent {
-				return
-			}
-			w.lost = first
+		isRecent := now.Sub(w.events[0].at) <= maxReaction
+		if isRecent && len(w.events) <= limit && w.frames.recent.Load() <= keptRecent {
+			return
 		}
+		w.lost = w.events[0].at
 		w.events[0] = slot{}
 		w.events = w.events[1:]
 		w.frames.recent.Add(-1)
