@@ -697,7 +697,7 @@ func TestDryRunOfADeletion(t *testing.T) {
 	}
 }
 
-// A standby asks for the Lease that another process holds: that is no work.
+// A standby asks for the Lease that another process holds, which does not count as work.
 func TestRequestsForLeasesAreNoWork(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture(t)

@@ -216,7 +216,7 @@ func (r *runCommand) judgeObjects(ctx context.Context) []string {
 			fmt.Fprintf(r.output, "  %s\n", line)
 		}
 	}
-	if r.interrupted != nil { // what the run has not done yet is no reason to fail
+	if r.interrupted != nil { // what the run has not done yet does not count
 		return nil
 	}
 	doubts := printDoubts(ctx, r.output, state, src)

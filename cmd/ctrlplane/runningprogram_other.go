@@ -2,5 +2,5 @@
 
 package main
 
-// runningProgram returns path: the system has no other one for a program that runs.
+// runningProgram returns path: only Linux has a path for a program that runs.
 func runningProgram(path string) string { return path }

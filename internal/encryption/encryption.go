@@ -33,7 +33,7 @@ type Reader struct {
 }
 
 // CheckFor is [Reader.Check] of an API server that is not started yet; file is its encryption configuration, empty =
-// none. One that cannot be loaded is no error: the API server reports it when it starts.
+// none. If it cannot be loaded, nothing is checked: the API server reports that when it starts.
 func CheckFor(ctx context.Context, prefix, file string, state snapshot.State) error {
 	r := Reader{Prefix: prefix}
 	if !holdsEncrypted(state) {

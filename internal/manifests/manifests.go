@@ -41,7 +41,7 @@ var ErrNoFile = errors.New("in this folder (its subfolders are not read)")
 // the order of the file names. In a folder it reads the files that end in .yaml, .yml or
 // .json and, like kubectl without -R, no subfolders. A file contains any number of YAML
 // or JSON documents; a list (kind List) is replaced by its items. An error is an *Errors with
-// those of all documents. It is an error if there is no object at all.
+// those of all documents. It is an error if they define none.
 func Load(ctx context.Context, paths []string) ([]Object, error) {
 	var all []Object
 	var errs []error

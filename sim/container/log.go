@@ -154,21 +154,22 @@ func (l *Log) Read(from int) (lines []LogLine, next int, changed <-chan struct{}
 func (l *Log) end(maxBytes int) (lines []LogLine, size int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	lines = slices.Clone(l.lines)
+	var begun []LogLine
 	for i, rest := range l.partial {
 		if len(rest) > 0 {
-			lines = append(lines, LogLine{time.Now(), i == 1, string(rest)})
+			begun = append(begun, LogLine{time.Now(), i == 1, string(rest)})
+			size += len(rest) + lineOverhead
 		}
 	}
-	first := len(lines)
+	first := len(l.lines)
 	for ; first > 0; first-- {
-		n := len(lines[first-1].Text) + lineOverhead
+		n := len(l.lines[first-1].Text) + lineOverhead
 		if size+n > maxBytes {
 			break
 		}
 		size += n
 	}
-	return slices.Clone(lines[first:]), size
+	return slices.Concat(l.lines[first:], begun), size
 }
 
 // tail returns the end of the log.
