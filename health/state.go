@@ -107,6 +107,7 @@ func StateOf(u *unstructured.Unstructured) State {
 func (s *State) setResult(u *unstructured.Unstructured, r *status.Result) {
 	s.Status, s.Message = r.Status, resultMessage(u, r)
 	s.applyPhaseRule(u)
+	s.applySucceededRule(u)
 	s.Message = words.OneLine(s.Message)
 	if s.Status != Terminating {
 		s.applyStricterRules(u)

@@ -27,6 +27,11 @@ func observing(status, conditions string) string {
 	return `{apiVersion: example.com/v1, kind: Widget, metadata: {name: w, generation: 1}, status: {observedGeneration: true, ` + status + `}}`
 }
 
+// run is a TaskRun of Tekton, which has one condition.
+func run(succeeded string) string {
+	return `{apiVersion: tekton.dev/v1, kind: TaskRun, metadata: {name: r}, status: {conditions: [{type: Succeeded, ` + succeeded + `}]}}`
+}
+
 // unreadable is an object of which neither kstatus nor we can say whether it is ready.
 const unreadable = `{apiVersion: example.com/v1, kind: Widget, metadata: {namespace: shop, name: w}, status: {conditions: [{type: Ready, status: true}]}}`
 
@@ -183,12 +188,20 @@ func TestStateOf(t *testing.T) {
 			rollout(3, "2", healthyRollout),
 			State{Status: InProgress, Message: "LatestGenerationNotObserved: Rollout generation is 3, but latest observed generation is 2"},
 		},
-		"Rollout that is degraded":                             {rollout(3, "3", degradedRollout), State{Status: Failed, Message: "Degraded: RolloutAborted: metric failed"}},
-		"Rollout that progresses":                              {rollout(3, "3", "phase: Progressing, message: more replicas need to be updated"), State{Status: InProgress, Message: "Progressing: more replicas need to be updated"}},
-		"Rollout that is paused":                               {rollout(3, "3", "phase: Paused, message: CanaryPauseStep"), State{Status: InProgress, Message: "Paused: CanaryPauseStep"}},
-		"Rollout without a phase":                              {rollout(3, "3", `conditions: [{type: Available, status: "True"}]`), State{Status: InProgress, Message: "it has no status.phase yet"}},
-		"Rollout without a status":                             {`{apiVersion: argoproj.io/v1alpha1, kind: Rollout, metadata: {name: r, generation: 1}}`, State{Status: InProgress, Message: "it has no status.phase yet"}},
-		"Workflow that has failed":                             {`{apiVersion: argoproj.io/v1alpha1, kind: Workflow, metadata: {name: w}, status: {phase: Error}}`, State{Status: Failed, Message: "Error"}},
+		"Rollout that is degraded":   {rollout(3, "3", degradedRollout), State{Status: Failed, Message: "Degraded: RolloutAborted: metric failed"}},
+		"Rollout that progresses":    {rollout(3, "3", "phase: Progressing, message: more replicas need to be updated"), State{Status: InProgress, Message: "Progressing: more replicas need to be updated"}},
+		"Rollout that is paused":     {rollout(3, "3", "phase: Paused, message: CanaryPauseStep"), State{Status: InProgress, Message: "Paused: CanaryPauseStep"}},
+		"Rollout without a phase":    {rollout(3, "3", `conditions: [{type: Available, status: "True"}]`), State{Status: InProgress, Message: "it has no status.phase yet"}},
+		"Rollout without a status":   {`{apiVersion: argoproj.io/v1alpha1, kind: Rollout, metadata: {name: r, generation: 1}}`, State{Status: InProgress, Message: "it has no status.phase yet"}},
+		"Workflow that has failed":   {`{apiVersion: argoproj.io/v1alpha1, kind: Workflow, metadata: {name: w}, status: {phase: Error}}`, State{Status: Failed, Message: "Error", Final: true}},
+		"TaskRun that runs":          {run(`status: Unknown, reason: Running, message: Not all Steps have finished executing`), State{Status: InProgress, Message: "Running: Not all Steps have finished executing"}},
+		"TaskRun that was pending":   {run(`status: Unknown`), State{Status: InProgress, Message: "its condition Succeeded is Unknown"}},
+		"TaskRun that has failed":    {run(`status: "False", reason: TaskRunTimeout, message: "failed to finish within 1m"`), State{Status: Failed, Message: "TaskRunTimeout: failed to finish within 1m", Final: true}},
+		"TaskRun that has succeeded": {run(`status: "True", reason: Succeeded, message: All Steps have completed executing`), State{Status: Current, Message: "Resource is current"}},
+		"Succeeded beside Ready": {
+			`{apiVersion: example.com/v1, kind: Widget, metadata: {name: w}, status: {conditions: [{type: Ready, status: "True"}, {type: Succeeded, status: "False"}]}}`,
+			State{Status: Current, Message: "Resource is Ready"},
+		},
 		"AnalysisRun that is over":                             {`{apiVersion: argoproj.io/v1alpha1, kind: AnalysisRun, metadata: {name: a}, status: {phase: Successful}}`, State{Status: Current, Message: "Resource is current"}},
 		"phase of another kind":                                {`{apiVersion: example.com/v1, kind: Rollout, metadata: {name: r}, status: {phase: Degraded}}`, State{Status: Current, Message: "Resource is current"}},
 		"Rollout whose observedGeneration is a hash":           {rollout(3, "6c98b8764", healthyRollout), State{Status: Current, Message: "Resource is current"}},
