@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -36,10 +37,33 @@ func (s *State) addDoubt(u *unstructured.Unstructured) {
 	if len(doubts) == 0 {
 		doubts = waitingDoubts(u)
 	}
+	if text := staleConditions(u); text != "" {
+		doubts = append(doubts, text)
+	}
 	if len(doubts) > 0 {
 		s.Doubt = words.OneLine(strings.Join(doubts, "; "))
 		s.Message += ", but " + s.Doubt
 	}
+}
+
+// staleConditions says that all conditions are of an earlier generation than the object; "" if they are not, or do not say so, as
+// they have no observedGeneration. An object whose status has one has been observed, whatever its conditions say.
+func staleConditions(u *unstructured.Unstructured) string {
+	if _, has, err := unstructured.NestedFieldNoCopy(u.Object, "status", "observedGeneration"); has || err != nil {
+		return ""
+	}
+	value, _, _ := unstructured.NestedFieldNoCopy(u.Object, "status", "conditions")
+	conditions, _ := value.([]any)
+	var latest int64
+	for _, c := range conditions {
+		fields, _ := c.(map[string]any)
+		observed, _ := fields["observedGeneration"].(int64)
+		latest = max(latest, observed)
+	}
+	if latest == 0 || latest >= u.GetGeneration() {
+		return ""
+	}
+	return fmt.Sprintf("its conditions are of generation %d, and it is at generation %d", latest, u.GetGeneration())
 }
 
 // addMissingStatus notes that no client has reported the state of a custom resource whose kind has a status. resource is

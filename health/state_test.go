@@ -32,6 +32,11 @@ func run(succeeded string) string {
 	return `{apiVersion: tekton.dev/v1, kind: TaskRun, metadata: {name: r}, status: {conditions: [{type: Succeeded, ` + succeeded + `}]}}`
 }
 
+// generations is a Widget with conditions that may be of an earlier generation than its own.
+func generations(own int, conditions string) string {
+	return fmt.Sprintf(`{apiVersion: example.com/v1, kind: Widget, metadata: {name: w, generation: %d}, status: {conditions: [%s]}}`, own, conditions)
+}
+
 // unreadable is an object of which neither kstatus nor we can say whether it is ready.
 const unreadable = `{apiVersion: example.com/v1, kind: Widget, metadata: {namespace: shop, name: w}, status: {conditions: [{type: Ready, status: true}]}}`
 
@@ -182,6 +187,24 @@ func TestStateOf(t *testing.T) {
 		"custom whose change was not observed": {
 			`{apiVersion: example.com/v1, kind: Widget, metadata: {name: w, generation: 2}, status: {observedGeneration: 1}}`,
 			State{Status: InProgress, Message: "LatestGenerationNotObserved: Widget generation is 2, but latest observed generation is 1"},
+		},
+		"custom whose conditions are of an earlier generation": {
+			generations(3, `{type: Ready, status: "True", observedGeneration: 2}, {type: Scheduled, status: "True", observedGeneration: 1}`),
+			State{Status: Current, Message: "Resource is Ready, but its conditions are of generation 2, and it is at generation 3", Doubt: "its conditions are of generation 2, and it is at generation 3"},
+		},
+		"custom of whose conditions one is of its generation": {
+			generations(3, `{type: Ready, status: "True", observedGeneration: 1}, {type: Scheduled, status: "True", observedGeneration: 3}`),
+			State{Status: Current, Message: "Resource is Ready"},
+		},
+		"custom that has observed its generation, but not in its conditions": {
+			strings.Replace(generations(3, `{type: Ready, status: "True", observedGeneration: 1}`), "status: {", "status: {observedGeneration: 3, ", 1),
+			State{Status: Current, Message: "Resource is Ready"},
+		},
+		"custom whose conditions have no generation": {
+			generations(3, `{type: Ready, status: "True", observedGeneration: 0}, {type: Scheduled, status: "True"}`), State{Status: Current, Message: "Resource is Ready"},
+		},
+		"custom whose conditions have an unreadable generation": {
+			generations(3, `{type: Available, status: "True", observedGeneration: "1"}`), State{Status: Current, Message: "Resource is current"},
 		},
 		"Rollout": {rollout(3, "3", healthyRollout), State{Status: Current, Message: "Resource is current"}},
 		"Rollout whose change was not observed": {
