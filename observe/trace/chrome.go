@@ -41,7 +41,7 @@ func (l *lane) reserveSlice(n *Node) bool {
 	return true
 }
 
-// chromeWriter lays out nodes in lanes: one per controller, more if its workers run
+// chromeWriter lays out nodes in lanes: one per controller or client, more if its workers run
 // concurrently.
 type chromeWriter struct {
 	phrases
@@ -78,11 +78,7 @@ func (t *Tree) writeChrome(w io.Writer) error {
 }
 
 func (c *chromeWriter) addSlice(n *Node) {
-	name := n.Controller
-	if name == "" {
-		name = "outside"
-	}
-	c.threads[n] = c.threadFor(name, n)
+	c.threads[n] = c.threadFor(n.laneName(), n)
 	e := chromeEvent{
 		Name: c.nodeTitle(n), Category: string(n.Kind), Phase: "X", Time: c.microsSinceStart(n.Time),
 		Duration: max(float64(n.Took.Nanoseconds())/1000, 1), Process: 1, Thread: c.threads[n], Args: map[string]any{"id": n.ID},

@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/ctrlplane/ctrlplane/observe"
 )
@@ -94,6 +95,47 @@ func TestMermaidIsEscaped(t *testing.T) {
 	for i, line := range strings.Split(strings.TrimSpace(text), "\n") {
 		if strings.ContainsAny(line, ";#") || strings.Count(line, ": ") > 1 {
 			t.Errorf("line %d: %q", i+1, line)
+		}
+	}
+}
+
+// Diagrams say what the text says of an event: a deletion that has only marked its object is not an update.
+func TestMermaidSaysWhatHasChanged(t *testing.T) {
+	text := writeString(t, buildTree(t, "foreground", deployment("busy"), Options{}), Mermaid, Style{})
+	if want := "Deployment busy marked as deleted"; !strings.Contains(text, want) {
+		t.Errorf("no %q in:\n%s", want, text)
+	}
+}
+
+// The API server makes writes of its own, which diagrams attribute to it as the text does.
+func TestDiagramsNameTheActorsOfTheText(t *testing.T) {
+	crd := observe.Object{Group: "apiextensions.k8s.io", Resource: "customresourcedefinitions", Kind: "CustomResourceDefinition", Name: "sites.x.io"}
+	for name, tc := range map[string]struct {
+		after time.Duration // of an update without a recorded call
+		want  map[Format]string
+	}{
+		"the API server": {20 * time.Millisecond, map[Format]string{
+			Mermaid: "\n  api->>api: +21.0 ms update CustomResourceDefinition sites.x.io (likely)\n", Chrome: `{"name":"the API server"}`, OTLP: `{"stringValue":"the API server"}`,
+		}},
+		"one of two": {time.Minute, map[Format]string{
+			Mermaid: " as the API server or an unrecorded client\n", Chrome: `{"name":"the API server or an unrecorded client"}`,
+			OTLP: `{"stringValue":"the API server or an unrecorded client"}`,
+		}},
+	} {
+		var records []observe.Record
+		add := func(after time.Duration, e observe.Event) { records = appendLater(records, after, e) }
+		add(0, &observe.Called{Controller: "kubectl (admin)", Client: &observe.Caller{}, Verb: "create", Object: crd, Status: 201, ResourceVersion: "5",
+			Wrote: []observe.Written{{Resource: crd.GroupResource(), Name: crd.Name, ResourceVersion: "5"}}})
+		add(time.Millisecond, &observe.Delivered{Controller: "garbage-collector-controller", Change: observe.Added, Object: crd, ResourceVersion: "5"})
+		add(tc.after, &observe.Delivered{Controller: "garbage-collector-controller", Change: observe.Updated, Object: crd, ResourceVersion: "6"})
+		tree, err := Build(records, crd, Options{})
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		for format, want := range tc.want {
+			if text := writeString(t, tree, format, Style{}); !strings.Contains(text, want) {
+				t.Errorf("%s, %s: no %q in:\n%s", name, format, want, text)
+			}
 		}
 	}
 }

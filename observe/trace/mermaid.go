@@ -3,7 +3,6 @@ package trace
 import (
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 
 	"github.com/ctrlplane/ctrlplane/internal/words"
@@ -14,16 +13,13 @@ func (t *Tree) writeMermaid(w io.Writer) error {
 	p := t.phrases()
 	var b strings.Builder
 	b.WriteString("sequenceDiagram\n")
-	names := map[string]string{}
-	nodes := t.nodesByTime()
-	if slices.ContainsFunc(nodes, func(n *Node) bool { return n.Kind == Outside }) {
-		b.WriteString("  actor outside\n")
-	}
 	b.WriteString("  participant api as API server\n")
+	names := map[string]string{ofAPIServer: "api"}
+	nodes := t.nodesByTime()
 	for _, n := range nodes {
-		if n.Controller != "" && names[n.Controller] == "" {
-			names[n.Controller] = fmt.Sprintf("c%d", len(names)+1)
-			fmt.Fprintf(&b, "  participant %s as %s\n", names[n.Controller], escapeMermaid(n.Controller))
+		if lane := n.laneName(); names[lane] == "" {
+			names[lane] = fmt.Sprintf("c%d", len(names))
+			fmt.Fprintf(&b, "  participant %s as %s\n", names[lane], escapeMermaid(lane))
 		}
 	}
 	for _, s := range p.diagramSteps(nodes, names) {
@@ -37,15 +33,13 @@ func (t *Tree) writeMermaid(w io.Writer) error {
 func (p phrases) diagramSteps(nodes []*Node, names map[string]string) []string {
 	var list []string
 	for _, n := range nodes {
-		who, when := names[n.Controller], "+"+p.formatOffset(n.After)
+		who, when := names[n.laneName()], "+"+p.formatOffset(n.After)
 		unsure := ""
 		if n.isLikely() {
 			unsure = " (likely)"
 		}
 		switch n.Kind {
-		case Outside:
-			list = append(list, fmt.Sprintf("outside->>api: %s %s", when, escapeMermaid(p.requestName(n))))
-		case Call:
+		case Call, Outside:
 			arrow, what := "->>", p.requestName(n)
 			if n.failed() {
 				what += ": " + p.describeFailure(n)
@@ -55,7 +49,7 @@ func (p phrases) diagramSteps(nodes []*Node, names map[string]string) []string {
 			}
 			list = append(list, fmt.Sprintf("%s%sapi: %s %s%s", who, arrow, when, escapeMermaid(what), unsure))
 		case Event:
-			list = append(list, fmt.Sprintf("api-->>%s: %s %s %s%s", who, when, escapeMermaid(p.objectName(n.Object)), n.Change, unsure))
+			list = append(list, fmt.Sprintf("api-->>%s: %s %s%s", who, when, escapeMermaid(p.nodeTitle(n)), unsure))
 		case Sync:
 			list = append(list, fmt.Sprintf("Note over %s: %s %s%s", who, when, escapeMermaid(p.describeSync(n)), unsure))
 		}

@@ -1,7 +1,6 @@
 package trace
 
 import (
-	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -73,7 +72,7 @@ const (
 	otlpFailed   = 2
 )
 
-// writeOTLP writes one line of the OTLP file format, with one resource per controller.
+// writeOTLP writes one line of the OTLP file format, with one resource per controller or client.
 // An exact cause is the parent of a span, a likely one a link.
 func (t *Tree) writeOTLP(w io.Writer) error {
 	p := t.phrases()
@@ -81,7 +80,7 @@ func (t *Tree) writeOTLP(w io.Writer) error {
 	byService := map[string][]otlpSpan{}
 	var services []string
 	for _, n := range t.nodesByTime() {
-		service := cmp.Or(n.Controller, "outside")
+		service := n.laneName()
 		if byService[service] == nil {
 			services = append(services, service)
 		}

@@ -250,12 +250,19 @@ func (p phrases) describeNews(e *Node) string {
 }
 
 // actor names who has made a write or found an object.
-func (p phrases) actor(n *Node) string {
+func (p phrases) actor(n *Node) string { return n.laneName() + n.asWhom() }
+
+// laneName names the lane of n in a diagram. It is the same for all users as whom a client acts, so that its writes
+// are in the lane of what it received.
+func (n *Node) laneName() string {
 	if n.Verb == "list" && n.Kind == Outside {
 		return cmp.Or(words.OneLine(n.lister), "controllers")
 	}
-	return cmp.Or(words.OneLine(n.Controller), n.outsideActor()) + n.asWhom()
+	return cmp.Or(words.OneLine(n.Controller), n.outsideActor())
 }
+
+// ofAPIServer is the actor of the API server's own writes.
+const ofAPIServer = "the API server"
 
 // asWhom names the user as whom a client has made the call, if another.
 func (n *Node) asWhom() string {
@@ -269,7 +276,7 @@ func (n *Node) asWhom() string {
 func (n *Node) outsideActor() string {
 	switch {
 	case n.unrecorded && n.parent != nil:
-		return "the API server"
+		return ofAPIServer
 	case n.unrecorded:
 		return "the API server or an unrecorded client"
 	}
