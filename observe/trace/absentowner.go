@@ -25,19 +25,19 @@ type absentOwner struct {
 func (g *graph) noteAbsentOwners(missed uint64) {
 	notFound := map[*Node][]*observe.Object{} // what was not found in a sync
 	for _, c := range g.calls {
-		if c.Controller == garbageCollector && c.Verb == "get" && c.Status == http.StatusNotFound && c.parent != nil {
-			notFound[c.parent] = append(notFound[c.parent], c.Object)
+		if c.Controller == garbageCollector && c.Verb == "get" && c.Status == http.StatusNotFound && c.causedBy != nil {
+			notFound[c.causedBy] = append(notFound[c.causedBy], c.Object)
 		}
 	}
 	for _, c := range g.calls {
-		if c.Controller != garbageCollector || c.Verb != "delete" || c.parent == nil {
+		if c.Controller != garbageCollector || c.Verb != "delete" || c.causedBy == nil {
 			continue
 		}
-		owner := c.parent.lookup()
+		owner := c.causedBy.lookup()
 		if owner != nil {
 			c.absentOwner = &absentOwner{object: g.objectOfKey(owner.Key, missed)}
 		}
-		for _, o := range slices.Concat(notFound[owner], notFound[c.parent]) {
+		for _, o := range slices.Concat(notFound[owner], notFound[c.causedBy]) {
 			if placeOf(o) != placeOf(c.Object) {
 				c.absentOwner = &absentOwner{o, true}
 			}
@@ -49,12 +49,12 @@ func (g *graph) noteAbsentOwners(missed uint64) {
 // exist, if the sync n of a dependent's key follows from that, and nil otherwise.
 func (n *Node) lookup() *Node {
 	isFromSync := func(n *Node) bool {
-		return n.Kind == Sync && n.parent != nil && n.parent.Kind == Sync && n.Cause.Rule == BySync && n.Cause.Certainty == Exact
+		return n.Kind == Sync && n.causedBy != nil && n.causedBy.Kind == Sync && n.Cause.Rule == BySync && n.Cause.Certainty == Exact
 	}
-	if !isFromSync(n) || !isFromSync(n.parent) || n.Queue != itemQueue {
+	if !isFromSync(n) || !isFromSync(n.causedBy) || n.Queue != itemQueue {
 		return nil
 	}
-	if by := n.parent.parent; by.Queue == itemQueue && by.KeyBasis.Certain() && by.Key != "" {
+	if by := n.causedBy.causedBy; by.Queue == itemQueue && by.KeyBasis.Certain() && by.Key != "" {
 		return by
 	}
 	return nil

@@ -145,7 +145,7 @@ func TestKeyAddedAfterASharedDelivery(t *testing.T) {
 		{Seq: 8, Time: at.Add(time.Second), Event: &observe.Synced{Controller: "b", Queue: "q", ID: 1, Key: "default/web", KeyBasis: observe.BasisLog, Add: 1, Cause: 7, Sure: true}},
 	}
 	g := newGraph(records, deployment("web"), Options{All: true})
-	if c := g.byID[1].Cause; c == nil || c.ID != "r7.1" {
+	if c := g.syncByID[1].Cause; c == nil || c.ID != "r7.1" {
 		t.Errorf("the sync follows from %+v", c)
 	}
 }

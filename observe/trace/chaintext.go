@@ -44,7 +44,7 @@ func (c *Chain) writeText(w io.Writer, s Style) error {
 	c.writeLinks(p)
 	first := c.Links[len(c.Links)-1]
 	switch {
-	case first.unknownSync != "" && first.cause == 0:
+	case first.unknownSync != "" && first.claimedCause == 0:
 		p.writeSentence("\nThe cause of the last line is not known: its header Ctrlplane-Sync names the sync " + words.OneLine(first.unknownSync) + ", and " + p.actor(first) +
 			" has reported no such sync. The process may have stopped reporting, or reports with another user agent or as another user." + p.lastReceived(first))
 	case first.unexplained != nil:
@@ -53,7 +53,7 @@ func (c *Chain) writeText(w io.Writer, s Style) error {
 		p.b.WriteString("\nThe cause of the last line is not in the records.\n")
 	}
 	switch {
-	case first.known:
+	case first.writeRecorded:
 		p.writeSentence("\nThe chain begins with what " + p.actor(c.Links[max(len(c.Links)-2, 0)]) + " found when it started.")
 	case first.Verb == "list" && c.Missed == 0:
 		p.b.WriteString("\nRecords begin with the last start of the control plane: earlier causes are not known.\n")

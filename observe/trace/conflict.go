@@ -55,7 +55,7 @@ func (g *graph) storedWrites(outside []*Node) map[place][]storedWrite {
 		}
 	}
 	for _, n := range outside {
-		if version, err := strconv.ParseUint(n.ResourceVersion, 10, 64); err == nil && !n.known {
+		if version, err := strconv.ParseUint(n.ResourceVersion, 10, 64); err == nil && !n.writeRecorded {
 			add(placeOf(n.Object), storedWrite{n, version})
 		}
 	}

@@ -20,7 +20,7 @@ func (g *graph) linkDefinitions(outside []*Node) {
 		}
 	}
 	for _, n := range outside {
-		if !isDefinition(n) || !n.unrecorded || n.Verb != "update" || n.parent != nil {
+		if !isDefinition(n) || !n.unrecorded || n.Verb != "update" || n.causedBy != nil {
 			continue
 		}
 		version := n.definitionVersion()
@@ -65,7 +65,7 @@ func (n *Node) conditionsNote() string {
 func (g *graph) linkInstances(outside []*Node) {
 	var deletions []*Node // of definitions
 	for _, c := range g.calls {
-		if c.Object.Resource == "customresourcedefinitions" && c.Verb == "delete" && !c.failed() && !c.dryRun {
+		if c.Object.Resource == "customresourcedefinitions" && c.Verb == "delete" && !c.gotError() && !c.dryRun {
 			deletions = append(deletions, c)
 		}
 	}

@@ -34,7 +34,7 @@ func (n *Node) marks(o *observe.Object) bool {
 // decisive returns the delete that has marked the object, if n has removed it for that, and n
 // otherwise.
 func (n *Node) decisive() *Node {
-	for p := n.parent; n.Gone && p != nil; p = p.parent {
+	for p := n.causedBy; n.Gone && p != nil; p = p.causedBy {
 		if p.marks(n.Object) {
 			return p
 		}

@@ -25,7 +25,7 @@ func eventTime(e *observe.Called, sent time.Time) time.Time {
 // Karpenter say in it why they delete.
 func (c *Chain) quoteReason(records []observe.Record) {
 	by := c.Links[0].decisive()
-	if c.What != Deleted || !by.client {
+	if c.What != Deleted || !by.byClient {
 		return
 	}
 	for i := range records {

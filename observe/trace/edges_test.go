@@ -75,10 +75,10 @@ func TestFindsTrueCausesWithoutTheStorage(t *testing.T) {
 			if want == "" || want == "nothing" {
 				continue
 			}
-			p, certain := n.parent, n.Cause != nil && n.Cause.Certainty == Exact
+			p, certain := n.causedBy, n.Cause != nil && n.Cause.Certainty == Exact
 			for p != nil && p.Kind != Call && p.Kind != Outside {
 				certain = certain && p.Cause != nil && p.Cause.Certainty == Exact
-				p = p.parent
+				p = p.causedBy
 			}
 			total++
 			switch {
@@ -123,7 +123,7 @@ func TestReportedCausesAreCertain(t *testing.T) {
 				continue
 			}
 			writes++
-			s := n.parent
+			s := n.causedBy
 			if s == nil || s.Kind != Sync || s.Open || n.Cause.Certainty != Exact || n.Cause.Rule != ByCall || s.KeyBasis != observe.BasisQueue {
 				t.Errorf("%s: %s is of %+v", name, labelOf(n), s)
 				continue

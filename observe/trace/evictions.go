@@ -129,7 +129,7 @@ func (t *evictionTimer) receivePod(e *Node) {
 
 // isPlacing reports whether a Pod has got its node with the version of an event.
 func (n *Node) isPlacing() bool {
-	by := n.parent
+	by := n.causedBy
 	return by != nil && (by.isBinding() || by.creates() && by.BoundTo != "")
 }
 
@@ -225,7 +225,7 @@ func (c *Chain) writeTaints(p *painter) {
 		return
 	}
 	for i, e := range decisive.eviction.set {
-		if by := e.parent; by != nil && by.Verb != "list" && !slices.Contains(c.Links, by) {
+		if by := e.causedBy; by != nil && by.Verb != "list" && !slices.Contains(c.Links, by) {
 			p.writeSentence(p.sentence(p.actor(by) + " had set taint " + words.OneLine(decisive.eviction.taints[i]) + " at " + p.formatClock(by.Time)))
 		}
 	}

@@ -149,7 +149,7 @@ func (n *Node) isToBeOwnedBy(about observe.Object) bool {
 
 // isUnexplainedFailure reports whether a failed write counts: it is not a conflict, and no sync that fails is known.
 func (n *Node) isUnexplainedFailure() bool {
-	return !n.Conflict && (n.parent == nil || n.parent.Kind == Event)
+	return !n.Conflict && (n.causedBy == nil || n.causedBy.Kind == Event)
 }
 
 // wasGivenUp reports whether a write ended while an intervention held or delayed it.
@@ -168,7 +168,7 @@ func (c creators) note(n *Node) {
 	case n.Object == nil:
 	case n.Gone:
 		delete(c, placeOf(n.Object))
-	case n.creates() && !n.failed():
+	case n.creates() && !n.gotError():
 		c[placeOf(n.Object)] = n
 	}
 }

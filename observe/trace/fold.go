@@ -41,7 +41,7 @@ func foldRepeated(items []item, all bool) (list []line) {
 
 // repeated identifies what an item may be a repetition of; "" if it has effects of its own.
 func (it item) repeated() string {
-	if n := it.node; n.Kind == Call && it.top != n && n.client && !n.failed() && len(n.Children) == 0 && n.Deeper == 0 {
+	if n := it.node; n.Kind == Call && it.top != n && n.byClient && !n.gotError() && len(n.Children) == 0 && n.Deeper == 0 {
 		return n.sameLine()
 	}
 	if n := it.node; n.Kind == Sync && it.top == n && n.onlyRequeues() {
@@ -52,7 +52,7 @@ func (it item) repeated() string {
 
 // onlyRequeues reports whether a sync of a requeued key has done nothing but requeue it again.
 func (n *Node) onlyRequeues() bool {
-	return n.isRetry() && n.Retried && !n.failed() && n.Deeper == 0 &&
+	return n.isRetry() && n.Retried && !n.gotError() && n.Deeper == 0 &&
 		!slices.ContainsFunc(n.Children, func(c *Node) bool { return !c.isRetry() })
 }
 
@@ -63,7 +63,7 @@ func (it item) failure() string {
 	if n.Kind != Sync {
 		return n.callFailure()
 	}
-	if !n.failed() || n.Deeper > 0 {
+	if !n.gotError() || n.Deeper > 0 {
 		return ""
 	}
 	s := "sync " + n.Controller + " " + n.Queue + " " + n.Key
@@ -87,7 +87,7 @@ func (it item) failure() string {
 
 // callFailure says which call has failed and how; "" for another node.
 func (n *Node) callFailure() string {
-	if n.Kind != Call || !n.failed() || len(n.Children) > 0 || n.Deeper > 0 {
+	if n.Kind != Call || !n.gotError() || len(n.Children) > 0 || n.Deeper > 0 {
 		return ""
 	}
 	name := n.Object.Name

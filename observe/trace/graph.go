@@ -13,12 +13,12 @@ import (
 
 // graph has all records as nodes, each with its cause if one is found.
 type graph struct {
-	nodes  []*Node // in order of time
-	calls  []*Node
-	events []*Node
-	syncs  []*Node
-	byID   map[uint64]*Node // syncs
-	bySeq  map[uint64]*Node // events
+	nodes      []*Node // in order of time
+	calls      []*Node
+	events     []*Node
+	syncs      []*Node
+	syncByID   map[uint64]*Node
+	eventBySeq map[uint64]*Node
 
 	writesReported bool // by the storage, with the call that made each
 }
@@ -26,7 +26,7 @@ type graph struct {
 // newGraph links records. It skips Events and Leases unless o.All is set or the trace
 // is about one.
 func newGraph(records []observe.Record, about observe.Object, o Options) *graph {
-	g := &graph{byID: map[uint64]*Node{}, bySeq: map[uint64]*Node{}}
+	g := &graph{syncByID: map[uint64]*Node{}, eventBySeq: map[uint64]*Node{}}
 	for i := range records {
 		r := &records[i]
 		switch e := r.Event.(type) {
@@ -47,16 +47,19 @@ func newGraph(records []observe.Record, about observe.Object, o Options) *graph 
 			g.addLog(l)
 		}
 	}
+	// First what the records of a node itself lack: the rest compares kinds, times and versions.
 	g.completeKinds()
 	g.addRunning(o.State)
 	g.completeSyncs()
 	g.linkClientWrites()
 	g.completeListed()
+	// Then the write behind each event: the steps below ask who made it.
 	writes := g.linkVersions()
 	g.noteNoEffect()
 	g.noteMissingStatus(o)
 	g.noteConflicts(writes)
 	g.noteReplaced()
+	// Why each key was queued. The last three replace a cause that brings no news, such as a timer, by news that the sync found.
 	g.linkAdds()
 	if !o.following {
 		g.linkOpenSyncs()
@@ -64,6 +67,7 @@ func newGraph(records []observe.Record, about observe.Object, o Options) *graph 
 	g.linkMerged()
 	g.linkReplacements()
 	g.linkSpecChanges()
+	// Last, calls and outside writes that have no cause yet.
 	g.linkLooseCalls()
 	g.linkNodeTimers()
 	g.linkInstances(writes)
@@ -82,24 +86,45 @@ func (g *graph) addCall(r *observe.Record, c *observe.Called) {
 	}
 	n := &Node{
 		ID: fmt.Sprintf("r%d", r.Seq), Kind: Call, Time: callStart(r, c), Took: c.Took, seq: r.Seq,
-		Controller: c.Controller, Verb: c.Verb, Object: canonicalObject(c.Object), Subresource: c.Subresource, version: c.Version,
-		ResourceVersion: c.ResourceVersion, Status: c.Status, Conflict: c.Conflict && !c.IsInjected(), Failed: c.IsFailure(), Error: c.Error, uid: c.Object.UID, wrote: c.Wrote,
-		cause: c.Cause, unexplained: c.Unexplained, owner: c.Owner, unknownSync: c.UnknownSync, client: c.Client != nil, dryRun: c.DryRun, BoundTo: c.BoundTo, Selected: c.Selected, aggregated: c.Aggregated, Webhooks: c.Webhooks, Warnings: c.Warnings,
+		Controller:      c.Controller,
+		Verb:            c.Verb,
+		Object:          canonicalObject(c.Object),
+		Subresource:     c.Subresource,
+		Selected:        c.Selected,
+		ResourceVersion: c.ResourceVersion,
+		Status:          c.Status,
+		Conflict:        c.Conflict && !c.IsInjected(),
+		Failed:          c.IsFailure(),
+		Error:           c.Error,
+		BoundTo:         c.BoundTo,
+		Webhooks:        c.Webhooks,
+		Warnings:        c.Warnings,
+
+		version:      c.Version,
+		uid:          c.Object.UID,
+		wrote:        c.Wrote,
+		claimedCause: c.Cause,
+		unexplained:  c.Unexplained,
+		owner:        c.Owner,
+		unknownSync:  c.UnknownSync,
+		afterSync:    c.AfterSync,
+		byClient:     c.Client != nil,
+		dryRun:       c.DryRun,
+		aggregated:   c.Aggregated,
 	}
-	if n.client {
+	if n.byClient {
 		n.Impersonates = c.Client.Impersonates
 	}
 	n.applyWritten()
 	g.writesReported = g.writesReported || c.ReportsWrites()
 	g.calls = append(g.calls, n)
-	n.afterSync = c.AfterSync
 	if c.Sync == 0 {
 		return
 	}
-	s := g.byID[c.Sync]
+	s := g.syncByID[c.Sync]
 	if s == nil { // a sync is recorded at its end, after its calls
 		s = &Node{ID: fmt.Sprintf("s%d", c.Sync), Kind: Sync, Time: n.Time, seq: r.Seq, Controller: c.Controller, Open: true}
-		g.byID[c.Sync] = s
+		g.syncByID[c.Sync] = s
 		g.syncs = append(g.syncs, s)
 	}
 	n.setCause(s, Exact, ByCall)
@@ -132,9 +157,9 @@ func (g *graph) addEvent(r *observe.Record, d *observe.Delivered) {
 	n := Node{
 		ID: fmt.Sprintf("r%d", r.Seq), Kind: Event, Time: r.Time.Add(-d.Took), Took: d.Took, seq: r.Seq,
 		Controller: d.Controller, Change: d.Change, Object: canonicalObject(d.Object), ResourceVersion: d.ResourceVersion,
-		queues: d.Queues, adds: d.Adds, later: d.Later, delays: d.Delays, uid: d.Object.UID, deleting: d.Deleting, noExecute: d.NoExecute,
+		queues: d.Queues, adds: d.Adds, delayedKeys: d.Later, delays: d.Delays, uid: d.Object.UID, deleting: d.Deleting, noExecute: d.NoExecute,
 	}
-	g.events, g.bySeq[r.Seq] = append(g.events, &n), &n
+	g.events, g.eventBySeq[r.Seq] = append(g.events, &n), &n
 	for i, name := range d.AlsoTo {
 		other := n
 		other.ID, other.Controller, other.Took, other.alsoTo = fmt.Sprintf("r%d.%d", r.Seq, i+1), name, 0, nil
@@ -143,17 +168,17 @@ func (g *graph) addEvent(r *observe.Record, d *observe.Delivered) {
 }
 
 func (g *graph) addSync(r *observe.Record, s *observe.Synced) {
-	n := g.byID[s.ID]
+	n := g.syncByID[s.ID]
 	if n == nil {
 		n = &Node{Kind: Sync}
-		g.byID[s.ID] = n
+		g.syncByID[s.ID] = n
 		g.syncs = append(g.syncs, n)
 	}
 	n.ID, n.Open, n.seq = fmt.Sprintf("s%d", s.ID), false, r.Seq
 	n.Time, n.Took, n.Waited = r.Time.Add(-s.Took), s.Took, s.Waited
 	n.Controller, n.Queue, n.Key, n.KeyBasis = s.Controller, s.Queue, s.Key, s.KeyBasis
 	n.Retried, n.Failed, n.Error = s.Retried, s.Failed(), s.Error
-	n.cause, n.record = s.Cause, s
+	n.claimedCause, n.record = s.Cause, s
 }
 
 // errorSyncing is part of the line, "Error syncing deployment" or the like, with which
@@ -163,7 +188,7 @@ const errorSyncing = "rror syncing"
 // addLog keeps the notable log lines of a sync: those of klog's V(2) and above, except
 // failures, which the sync has itself.
 func (g *graph) addLog(l *observe.Logged) {
-	s := g.byID[l.Sync]
+	s := g.syncByID[l.Sync]
 	if s == nil || l.Level < -2 || l.Level >= 4 || strings.Contains(l.Message, errorSyncing) {
 		return
 	}
@@ -180,11 +205,11 @@ func (g *graph) addLog(l *observe.Logged) {
 // recorded end from their calls.
 func (g *graph) completeSyncs() {
 	for _, c := range g.calls {
-		s := c.parent
+		s := c.causedBy
 		if s == nil {
 			continue
 		}
-		s.conflict = s.conflict || c.Conflict && c.Error == strings.TrimSpace(s.Error)
+		s.errorIsConflict = s.errorIsConflict || c.Conflict && c.Error == strings.TrimSpace(s.Error)
 		if s.Open && !s.running {
 			if c.Time.Before(s.Time) {
 				s.Time = c.Time
@@ -197,7 +222,7 @@ func (g *graph) completeSyncs() {
 // linkClientWrites links writes of clients to the events on their watches.
 func (g *graph) linkClientWrites() {
 	for _, c := range g.calls {
-		if e := g.bySeq[c.cause]; e != nil && c.parent == nil {
+		if e := g.eventBySeq[c.claimedCause]; e != nil && c.causedBy == nil {
 			c.setCause(e, Likely, ByWatch)
 		}
 	}

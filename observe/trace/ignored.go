@@ -15,7 +15,7 @@ const clockDoubt = time.Millisecond
 
 // isByUser reports whether n is a write of a user: one that a client makes because of an event is not.
 func (n *Node) isByUser() bool {
-	return n.client && n.isWrite() && n.parent == nil && n.cause == 0 && n.unexplained == nil
+	return n.byClient && n.isWrite() && n.causedBy == nil && n.claimedCause == 0 && n.unexplained == nil
 }
 
 // noteIgnored notes the events of a user's write that operators have ignored, if nothing else followed from the write or all
@@ -72,11 +72,11 @@ func (g *graph) isIgnored(e *Node, children map[*Node][]*Node, o Options) bool {
 		o.Missed > 0 && (o.CompleteAfter == 0 || e.seq <= o.CompleteAfter) || mayLackReports(o.State, e.Controller) {
 		return false
 	}
-	for _, same := range children[e.parent] { // the controller may have several handlers for the kind
+	for _, same := range children[e.causedBy] { // the controller may have several handlers for the kind
 		if same.Controller != e.Controller || same.Kind != Event {
 			continue
 		}
-		if len(same.queues)+len(same.later)+len(children[same]) > 0 || same.delays || same.Ignored {
+		if len(same.queues)+len(same.delayedKeys)+len(children[same]) > 0 || same.delays || same.Ignored {
 			return false
 		}
 	}

@@ -13,7 +13,7 @@ import (
 func LastChange(records []observe.Record, about observe.Object, after uint64) (began time.Time, ok bool) {
 	about = *canonicalObject(about)
 	for _, n := range slices.Backward(newGraph(records, about, Options{}).calls) {
-		if n.seq > after && n.client && n.isWrite() && !n.failed() && !n.noEffect && n.Subresource != "status" && placeOf(n.Object) == placeOf(&about) {
+		if n.seq > after && n.byClient && n.isWrite() && !n.gotError() && !n.noEffect && n.Subresource != "status" && placeOf(n.Object) == placeOf(&about) {
 			return n.Time, true
 		}
 	}

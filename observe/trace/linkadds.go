@@ -23,7 +23,7 @@ type addIndex struct {
 	byAddTime         map[queueName][]*Node // by the time of their adds
 	keys              map[queueKey][]*Node
 	eventsWithoutAdds map[objectKey][]*Node // events whose handlers added no key without a delay
-	bySeq             map[uint64]*Node
+	eventBySeq        map[uint64]*Node
 
 	// What queues report about each add.
 	byAdd    map[addID][]*Node     // events, by time
@@ -31,7 +31,7 @@ type addIndex struct {
 	soleAdd  map[*Node]uint64      // the add of a sync with several candidates, if only one is left
 	delayed  map[queueName][]delayedKey
 	ended    map[*Node]endedDelays // of syncs whose keys the timer added
-	byID     map[uint64]*Node      // syncs
+	syncByID map[uint64]*Node
 }
 
 type queueKey struct {
@@ -66,9 +66,9 @@ func (a *addIndex) linkByTime(s *Node) {
 
 func (g *graph) indexAdds() *addIndex {
 	a := &addIndex{
-		byAdd: map[addID][]*Node{}, followed: map[addID][]time.Time{}, soleAdd: map[*Node]uint64{}, delayed: map[queueName][]delayedKey{}, ended: map[*Node]endedDelays{}, byID: g.byID,
+		byAdd: map[addID][]*Node{}, followed: map[addID][]time.Time{}, soleAdd: map[*Node]uint64{}, delayed: map[queueName][]delayedKey{}, ended: map[*Node]endedDelays{}, syncByID: g.syncByID,
 		events: map[queueName][]*Node{}, maxHandlerTime: map[queueName]time.Duration{}, byAddTime: map[queueName][]*Node{},
-		keys: map[queueKey][]*Node{}, eventsWithoutAdds: map[objectKey][]*Node{}, bySeq: g.bySeq,
+		keys: map[queueKey][]*Node{}, eventsWithoutAdds: map[objectKey][]*Node{}, eventBySeq: g.eventBySeq,
 	}
 	for _, e := range g.events {
 		for _, q := range slices.Compact(slices.Sorted(slices.Values(e.queues))) {
@@ -119,7 +119,7 @@ func compareEnd(x, y *Node) int { return cmp.Or(x.End().Compare(y.End()), cmp.Co
 // reportedEvent returns the event that the record of s names, as it was delivered to its controller: after the
 // handler of an event has returned, a goroutine that it has started may add a key.
 func (a *addIndex) reportedEvent(s *Node) *Node {
-	e := a.bySeq[s.cause]
+	e := a.eventBySeq[s.claimedCause]
 	if e == nil || e.Controller == s.Controller {
 		return e
 	}

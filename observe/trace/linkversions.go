@@ -47,14 +47,14 @@ func (g *graph) linkVersions() []*Node {
 			}
 		}
 	}
-	clientsRecorded := slices.ContainsFunc(g.calls, func(c *Node) bool { return c.client })
+	clientsRecorded := slices.ContainsFunc(g.calls, func(c *Node) bool { return c.byClient })
 	var outside []*Node
 	for _, v := range versions {
 		v.unselected = v.unselected || m.isStored(v)
 		c, certainty, rule := m.writeOf(v, deletions)
 		if c == nil {
 			c, certainty, rule = v.outsideWrite(), Exact, ByVersion
-			c.known = v.listed && m.storedBy(v) != nil
+			c.writeRecorded = v.listed && m.storedBy(v) != nil
 			c.unrecorded = clientsRecorded && g.writesReported
 			outside = append(outside, c)
 		}

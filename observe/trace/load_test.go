@@ -18,13 +18,13 @@ func TestLinksAreCorrectUnderLoad(t *testing.T) {
 			continue
 		}
 		links++
-		switch its, causes := deploymentOf(n), deploymentOf(n.parent); {
+		switch its, causes := deploymentOf(n), deploymentOf(n.causedBy); {
 		case its == causes || its == "" || causes == "":
 			right++
 		case n.Cause.Certainty == Exact:
-			t.Errorf("%s %s of %s is linked to %s of %s as exact, by %s", n.Kind, n.ID, its, n.parent.ID, causes, n.Cause.Rule)
+			t.Errorf("%s %s of %s is linked to %s of %s as exact, by %s", n.Kind, n.ID, its, n.causedBy.ID, causes, n.Cause.Rule)
 		default:
-			t.Logf("%s %s of %s is linked to %s of %s, by %s", n.Kind, n.ID, its, n.parent.ID, causes, n.Cause.Rule)
+			t.Logf("%s %s of %s is linked to %s of %s, by %s", n.Kind, n.ID, its, n.causedBy.ID, causes, n.Cause.Rule)
 		}
 	}
 	t.Logf("%d of %d links are right", right, links)

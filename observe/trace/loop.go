@@ -37,7 +37,7 @@ func (l *Loop) Creates() bool { return l.Progress != nil && l.Progress.creates()
 // Change returns the write of the last round that changes an object without creating it; nil if there is none.
 func (l *Loop) Change() *Node {
 	for _, n := range slices.Backward(l.Round) { // from cause to effect
-		if n.Kind == Call && n.Controller == l.Controller && n.isWrite() && !n.isProgress() && !n.failed() && !n.noEffect && n.ResourceVersion != "" {
+		if n.Kind == Call && n.Controller == l.Controller && n.isWrite() && !n.isProgress() && !n.gotError() && !n.noEffect && n.ResourceVersion != "" {
 			return n
 		}
 	}
@@ -90,7 +90,7 @@ func Loops(records []observe.Record, since time.Time) []Loop {
 	productive := map[*Node]bool{} // also the syncs whose calls are
 	for _, c := range g.calls {
 		if c.isProgress() {
-			productive[c], productive[c.parent] = true, true
+			productive[c], productive[c.causedBy] = true, true
 		}
 	}
 	found := slices.Concat(g.findLoops(productive, since, false), g.findLoops(productive, since, true))
@@ -113,12 +113,12 @@ func (g *graph) findLoops(productive map[*Node]bool, since time.Time, progress b
 		}
 		r := n.previousRound(subjects, productive, progress)
 		isGenerated := progress && s.object.name != "" && s.object.name != n.Object.Name
-		if last := latest[s]; r.before == nil && last != nil && n.parent != nil && last.parent == n.parent {
+		if last := latest[s]; r.before == nil && last != nil && n.causedBy != nil && last.causedBy == n.causedBy {
 			if r.before = last; isGenerated {
 				r.progress = n
 			}
 		}
-		if n.Kind == Call && !n.failed() && (!productive[n] || isGenerated) {
+		if n.Kind == Call && !n.gotError() && (!productive[n] || isGenerated) {
 			latest[s] = n
 		}
 		if r.rounds, r.first = 1, n.Time; r.before != nil {
@@ -143,10 +143,10 @@ func newLoop(s subject, n *Node, r repetition) Loop {
 		Controller: s.controller, Queue: s.queue, Key: s.key, Verb: s.verb, Object: n.Object,
 		Rounds: r.rounds, First: r.first, Last: n.Time, Progress: r.progress,
 	}
-	for at := n; at != nil && at != r.before; at = at.parent {
+	for at := n; at != nil && at != r.before; at = at.causedBy {
 		l.Round = append(l.Round, at)
 	}
-	if n.Kind == Call && n.parent == r.before.parent { // not in the chain of causes
+	if n.Kind == Call && n.causedBy == r.before.causedBy { // not in the chain of causes
 		l.Round = l.Round[:1]
 	}
 	l.Round = append(l.Round, r.before)
@@ -158,7 +158,7 @@ func (n *Node) subject() (subject, bool) {
 	switch {
 	case n.Kind == Sync && n.Key != "":
 		return subject{controller: n.Controller, queue: n.Queue, key: n.Key}, true
-	case n.Kind == Call && n.client && n.isWrite() && n.Object != nil:
+	case n.Kind == Call && n.byClient && n.isWrite() && n.Object != nil:
 		return subject{controller: n.Controller, verb: n.Verb, subresource: n.Subresource, dryRun: n.dryRun, object: placeOf(n.Object)}, true
 	}
 	return subject{}, false
@@ -170,7 +170,7 @@ func (g *graph) loopSubjects(progress bool) map[*Node]subject {
 	subjects := map[*Node]subject{}
 	for _, n := range g.nodes {
 		s, ok := n.subject()
-		if !ok || n.Kind == Call && n.parent != nil && n.parent.Kind == Sync {
+		if !ok || n.Kind == Call && n.causedBy != nil && n.causedBy.Kind == Sync {
 			continue
 		}
 		if progress && n.creates() {
@@ -194,7 +194,7 @@ func (n *Node) previousRound(subjects map[*Node]subject, productive map[*Node]bo
 		if at.isBackoff() {
 			return r
 		}
-		if at = at.parent; at == nil || productive[at] && !progress {
+		if at = at.causedBy; at == nil || productive[at] && !progress {
 			return r
 		}
 		path = append(path, at)
@@ -218,7 +218,7 @@ func (n *Node) previousRound(subjects map[*Node]subject, productive map[*Node]bo
 // because of the event of the one before. Else a client changes an object, not only its status, because of what followed
 // from its change, as that object tells.
 func repeatedProgress(path []*Node, own bool) *Node {
-	i := slices.IndexFunc(path[1:], func(n *Node) bool { return n.Kind == Call && n.creates() && !n.failed() })
+	i := slices.IndexFunc(path[1:], func(n *Node) bool { return n.Kind == Call && n.creates() && !n.gotError() })
 	if own && i >= 0 {
 		return path[1+i]
 	}
@@ -226,7 +226,7 @@ func repeatedProgress(path []*Node, own bool) *Node {
 	if first.Kind == Sync {
 		first = path[len(path)-2]
 	}
-	if first.Kind == Call && first.client && first.Subresource == "" && (first.Verb == "update" || first.Verb == "patch") && !first.failed() &&
+	if first.Kind == Call && first.byClient && first.Subresource == "" && (first.Verb == "update" || first.Verb == "patch") && !first.gotError() &&
 		news.Kind == Event && placeOf(news.Object) == placeOf(first.Object) {
 		return first
 	}
@@ -236,7 +236,7 @@ func repeatedProgress(path []*Node, own bool) *Node {
 // isProgress reports whether n created or removed an object: a loop does that a bounded
 // number of times, as a rollout that replaces Pod after Pod.
 func (n *Node) isProgress() bool {
-	if n.Kind != Call || n.failed() {
+	if n.Kind != Call || n.gotError() {
 		return false
 	}
 	return n.creates() || n.Verb == "delete" || n.Verb == "deletecollection" || n.Gone
@@ -244,7 +244,7 @@ func (n *Node) isProgress() bool {
 
 // isBackoff reports whether n is the retry of a sync that failed.
 func (n *Node) isBackoff() bool {
-	return n.Cause != nil && n.Cause.Rule == ByRetry && n.parent.failed()
+	return n.Cause != nil && n.Cause.Rule == ByRetry && n.causedBy.gotError()
 }
 
 // Lines describes the last round in words, in the order in which it happened. Its first

@@ -311,7 +311,7 @@ func TestFailedAttemptsOfAChainAreFolded(t *testing.T) {
 	c := &Chain{About: pod("wh"), What: Refused, Complete: true}
 	c.Links = append(c.Links, &Node{Kind: Call, Verb: "create", Controller: "site", Object: &observe.Object{Kind: "Pod", Name: "wh"}, Status: 400, Failed: true, Error: "denied"})
 	for range 12 {
-		c.Links = append(c.Links, &Node{Kind: Sync, Controller: "site", Key: "default/wh", KeyBasis: observe.BasisQueue, Retried: true, Failed: true, Error: "denied", Cause: &Cause{Rule: ByRetry}, parent: &Node{Kind: Sync}})
+		c.Links = append(c.Links, &Node{Kind: Sync, Controller: "site", Key: "default/wh", KeyBasis: observe.BasisQueue, Retried: true, Failed: true, Error: "denied", Cause: &Cause{Rule: ByRetry}, causedBy: &Node{Kind: Sync}})
 	}
 	c.Links = append(c.Links, &Node{Kind: Event, Controller: "site", Change: observe.Added, Object: &observe.Object{Kind: "Site", Name: "wh"}})
 	if text := writeString(t, c, Text, Style{}); !strings.Contains(text, "… 10 more attempts failed in the same way: --all shows them") || strings.Count(text, "again") != 2 {

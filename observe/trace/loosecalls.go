@@ -10,10 +10,10 @@ func (g *graph) linkLooseCalls() {
 		}
 	}
 	for _, c := range g.calls {
-		if c.parent != nil {
+		if c.causedBy != nil {
 			continue
 		}
-		if s := g.byID[c.afterSync]; s != nil && s.Controller == c.Controller {
+		if s := g.syncByID[c.afterSync]; s != nil && s.Controller == c.Controller {
 			c.setCause(s, Likely, ByCall)
 		} else if s := c.syncAround(byController[c.Controller]); s != nil {
 			c.setCause(s, Likely, ByKey)

@@ -20,7 +20,7 @@ type waitingKey struct{ controller, key string }
 func (g *graph) linkMerged() {
 	waiting := map[waitingKey][]*Node{}
 	for _, s := range g.syncs {
-		if s.KeyBasis.Certain() && !s.Open && (s.delayed() != nil || s.isOwnNews(s.parent) || s.isHandedOver()) {
+		if s.KeyBasis.Certain() && !s.Open && (s.delayed() != nil || s.isOwnNews(s.causedBy) || s.isHandedOver()) {
 			k := waitingKey{s.Controller, s.Key}
 			waiting[k] = append(waiting[k], s)
 		}
@@ -82,8 +82,8 @@ func (g *graph) lastPods() map[*Node]string {
 func (g *graph) scalingSyncs() map[*Node]bool {
 	found := map[*Node]bool{}
 	for _, c := range g.calls {
-		if c.Controller == deploymentController && c.isWrite() && c.Object.Resource == "replicasets" && c.parent != nil {
-			found[c.parent] = true
+		if c.Controller == deploymentController && c.isWrite() && c.Object.Resource == "replicasets" && c.causedBy != nil {
+			found[c.causedBy] = true
 		}
 	}
 	return found
@@ -92,7 +92,7 @@ func (g *graph) scalingSyncs() map[*Node]bool {
 // delayed returns the event or the sync that delayed the key of a sync, or nil.
 func (n *Node) delayed() *Node {
 	if n.Cause != nil && (n.Cause.Rule == ByDelay || n.Cause.Rule == ByRetry) {
-		return n.parent
+		return n.causedBy
 	}
 	return nil
 }
@@ -112,7 +112,7 @@ func (n *Node) isHandedOver() bool {
 func (n *Node) mergedEvent(e *Node) bool {
 	from, by := n.addedAt(), n.delayed()
 	switch {
-	case n.isOwnNews(n.parent) && e.Object.Same(*n.parent.Object) && e.isNewerThan(n.parent):
+	case n.isOwnNews(n.causedBy) && e.Object.Same(*n.causedBy.Object) && e.isNewerThan(n.causedBy):
 		from = time.Time{}
 	case by != nil && by.Kind == Event:
 		from = by.End()
@@ -125,7 +125,7 @@ func (n *Node) mergedEvent(e *Node) bool {
 // isOwnNews reports whether an event is of a write that the controller of a sync has
 // made to the object of the key.
 func (n *Node) isOwnNews(e *Node) bool {
-	return e != nil && e.Kind == Event && e.Object.Key() == n.Key && e.parent != nil && e.parent.Controller == n.Controller
+	return e != nil && e.Kind == Event && e.Object.Key() == n.Key && e.causedBy != nil && e.causedBy.Controller == n.Controller
 }
 
 // isNewerThan reports whether an event is of a later version than another one.

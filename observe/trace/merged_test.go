@@ -39,7 +39,7 @@ func TestEventsOfPodsMergeIntoDeployments(t *testing.T) {
 		{"a Pod changes", podEvent(1, "a-1-x", observe.Added), podEvent(4, "a-1-x", observe.Updated), []observe.Record{create}, "r3"},
 	} {
 		records := append([]observe.Record{test.before, status, ownNews, test.event}, append(test.calls, synced)...)
-		if n := newGraph(records, observe.Object{}, Options{}).byID[9]; n.Cause == nil || n.Cause.ID != test.cause {
+		if n := newGraph(records, observe.Object{}, Options{}).syncByID[9]; n.Cause == nil || n.Cause.ID != test.cause {
 			t.Errorf("%s: the cause is %+v, want %s", test.name, n.Cause, test.cause)
 		}
 	}
@@ -53,7 +53,7 @@ func TestEventsOfPodsMergeIntoRetries(t *testing.T) {
 		syncedRecord(1, observe.Synced{ID: 71, Key: "default/a", Add: 1, Sure: true, Retried: true, Due: at(6.99)}),
 		{Seq: 8, Time: at(8), Event: &observe.Delivered{Controller: "c", Change: observe.Updated, Object: pod, ResourceVersion: "8", Took: 10 * time.Microsecond}},
 		syncedRecord(10, observe.Synced{ID: 9, Key: "default/a", Add: 5, Timed: true, Sure: true}),
-	}, observe.Object{}, Options{}).byID[9]
+	}, observe.Object{}, Options{}).syncByID[9]
 	if want := (Cause{"r8", Likely, ByMerge}); n.Cause == nil || *n.Cause != want {
 		t.Errorf("got %+v, want %+v", n.Cause, want)
 	}

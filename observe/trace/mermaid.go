@@ -41,7 +41,7 @@ func (p phrases) diagramSteps(nodes []*Node, names map[string]string) []string {
 		switch n.Kind {
 		case Call, Outside:
 			arrow, what := "->>", p.requestName(n)
-			if n.failed() {
+			if n.gotError() {
 				what += ": " + p.describeFailure(n)
 			}
 			if n.Failed {

@@ -118,12 +118,14 @@ type Node struct {
 	Deeper          int     `json:"deeper,omitempty"`
 	Children        []*Node `json:"children,omitempty"`
 
-	parent *Node
-	root   bool // it is a root of its tree
-	seq    uint64
-	cause  uint64   // for a sync: the Seq of the event that added its key, as the queue reports; for a client's write: that of the event that likely caused it
-	queues []string // for an event: where its handler added keys
-	uid    string   // of a write's object, if its events or its answer have it
+	causedBy *Node // the node of Cause
+	root     bool  // it is a root of its tree
+	seq      uint64
+	// claimedCause is the Seq of an event. For a sync: of the one that added its key, as the queue reports. For a client's
+	// write: of the one that likely caused it.
+	claimedCause uint64
+	queues       []string // for an event: where its handler added keys
+	uid          string   // of a write's object, if its events or its answer have it
 
 	version     string          // of the API, for a call for a kind that is not built in
 	owner       *observe.Object // as of Called
@@ -134,29 +136,29 @@ type Node struct {
 	alsoTo    []*Node           // the same event, as other controllers with the same record have received it
 	deleting  bool              // an event with which the object is marked as deleted
 
-	adds      []uint64             // for an event: the numbers of these adds in their queues
-	later     []observe.DelayedKey // for an event: the keys that its handler added with a delay
-	delays    bool                 // as of Delivered
-	noExecute *observe.NoExecute   // for an event: as of Delivered
-	record    *observe.Synced      // for a sync: its record
-	known     bool                 // for a list: the write that made the version is recorded
-	lister    string               // for a list: who has listed the object; "" if several have
-	// conflict is set for a sync whose error is that of a conflict of one of its calls.
-	conflict bool
+	adds          []uint64             // for an event: the numbers of these adds in their queues
+	delayedKeys   []observe.DelayedKey // for an event: the keys that its handler added with a delay
+	delays        bool                 // as of Delivered
+	noExecute     *observe.NoExecute   // for an event: as of Delivered
+	record        *observe.Synced      // for a sync: its record
+	writeRecorded bool                 // for a list: the write that made the version is recorded
+	lister        string               // for a list: who has listed the object; "" if several have
+	// errorIsConflict is set for a sync whose error is that of a conflict of one of its calls.
+	errorIsConflict bool
 	// unrecorded is set for an outside write although the writes of clients are recorded: the API server itself
 	// has most likely made it, as it updates the quotas of a namespace.
 	unrecorded bool
 
 	unexplained *observe.Received // as of Called
 	dryRun      bool              // for a call: it is to store nothing
-	client      bool              // for a call: a client outside of the process made it, or ctrlplane for its user
+	byClient    bool              // for a call: a client outside of the process made it, or ctrlplane for its user
 	aggregated  bool              // for a call: an aggregated API server has answered it
 	noStatus    bool              // for a call: its object existed, and had no status subresource
 	statusSince bool              // for such a call: the object may have the subresource since
 	noEffect    bool              // for a call: it changed nothing
 	replaced    bool              // for the removal of an object by a restore: the snapshot has another object of this name
 	running     bool              // for an open sync: it is known to have begun at Time, and to run
-	lost        bool              // for a running sync: its process has closed its connection
+	processGone bool              // for a running sync: its process has closed its connection
 	modifiedBy  *Node             // for a conflict: the write that had changed the object, if it is known
 	markedBy    *Node             // for the removal of an object: the delete that had marked it before
 
@@ -165,7 +167,7 @@ type Node struct {
 }
 
 // isOutside reports whether n is a write from outside of the process, or of ctrlplane for its user.
-func (n *Node) isOutside() bool { return n.Kind == Outside || n.client }
+func (n *Node) isOutside() bool { return n.Kind == Outside || n.byClient }
 
 // End returns when the node ended.
 func (n *Node) End() time.Time { return n.Time.Add(n.Took) }
@@ -200,8 +202,8 @@ func (n *Node) isTarget(p place) bool {
 	return p == of
 }
 
-// failed reports whether n is known to have failed, or has found gone what it was to delete.
-func (n *Node) failed() bool {
+// gotError reports whether n is known to have failed, or has found gone what it was to delete.
+func (n *Node) gotError() bool {
 	if n.Kind == Call {
 		return n.Status == 0 || n.Status >= 400
 	}
@@ -209,9 +211,9 @@ func (n *Node) failed() bool {
 }
 
 // foundGone reports whether a delete has found that its object did not exist.
-func (n *Node) foundGone() bool { return n.failed() && !n.Failed }
+func (n *Node) foundGone() bool { return n.gotError() && !n.Failed }
 
-// setCause sets the cause of n.
+// setCause sets the cause of n, in place of an earlier one.
 func (n *Node) setCause(cause *Node, c Certainty, r Rule) {
-	n.parent, n.Cause = cause, &Cause{ID: cause.ID, Certainty: c, Rule: r}
+	n.causedBy, n.Cause = cause, &Cause{ID: cause.ID, Certainty: c, Rule: r}
 }

@@ -30,28 +30,28 @@ func (g *graph) linkNodeTimers() {
 	events := map[string][]*Node{} // of Nodes, by controller
 	placed := map[place][]*Node{}  // events of a Pod that taint-eviction-controller received when the Pod got its node
 	for _, c := range g.calls {
-		if c.BoundTo != "" && !c.failed() && !c.dryRun {
+		if c.BoundTo != "" && !c.gotError() && !c.dryRun {
 			bindings[placeOf(c.Object)] = append(bindings[placeOf(c.Object)], c)
 		}
 	}
 	for _, e := range g.events {
 		switch {
-		case e.parent == nil:
+		case e.causedBy == nil:
 		case e.Object.Resource == "nodes" && (e.Controller == nodeLifecycle || e.Controller == taintEviction):
 			events[e.Controller] = append(events[e.Controller], e)
-		case e.Object.Resource == "pods" && e.Controller == taintEviction && (e.parent.isBinding() || e.parent.creates()):
+		case e.Object.Resource == "pods" && e.Controller == taintEviction && (e.causedBy.isBinding() || e.causedBy.creates()):
 			placed[placeOf(e.Object)] = append(placed[placeOf(e.Object)], e)
 		}
 	}
 	evictions := g.eventsOfEvictions()
 	only := g.onlyNode()
 	for _, c := range g.calls {
-		if c.parent == nil && c.Controller == podGC && c.Object.Resource == "pods" {
+		if c.causedBy == nil && c.Controller == podGC && c.Object.Resource == "pods" {
 			if gone := g.removalOfNode(boundToBefore(bindings[placeOf(c.Object)], c), c.Time); gone != nil {
 				c.setCause(gone, Likely, ByDelay)
 			}
 		}
-		if c.parent != nil || c.Controller != nodeLifecycle && c.Controller != taintEviction {
+		if c.causedBy != nil || c.Controller != nodeLifecycle && c.Controller != taintEviction {
 			continue
 		}
 		node := boundToBefore(bindings[placeOf(c.Object)], c)
@@ -144,7 +144,7 @@ func boundToBefore(bindings []*Node, write *Node) (node string) {
 // mayTimeWrite reports whether a node controller that has received the event may make the write c for
 // it, to a node or to a Pod on it.
 func (n *Node) mayTimeWrite(c *Node, node string) bool {
-	made := n.parent
+	made := n.causedBy
 	switch {
 	case n.End().After(c.Time), n.Object.Name != node:
 		return false

@@ -9,7 +9,7 @@ func (g *graph) noteNoEffect() {
 	stored, elsewhere := map[objectVersion]bool{}, g.storedElsewhere()
 	for _, c := range g.calls {
 		c.noEffect = c.isWrite() && c.foundGone()
-		if !c.isWrite() || c.failed() || c.Gone || c.Verb == observe.VerbRestore || c.Verb == "deletecollection" {
+		if !c.isWrite() || c.gotError() || c.Gone || c.Verb == observe.VerbRestore || c.Verb == "deletecollection" {
 			continue
 		}
 		version := objectVersion{placeOf(c.Object), c.ResourceVersion}
@@ -34,7 +34,7 @@ func (g *graph) noteNoEffect() {
 func (g *graph) storedElsewhere() map[place]bool {
 	found := map[place]bool{}
 	for _, c := range g.calls {
-		if c.aggregated || c.creates() && !c.failed() && c.ResourceVersion != "" && len(c.wrote) == 0 {
+		if c.aggregated || c.creates() && !c.gotError() && c.ResourceVersion != "" && len(c.wrote) == 0 {
 			found[resourceOf(c.Object)] = true
 		}
 	}

@@ -53,9 +53,9 @@ func (g *graph) statusServed() (served map[servedAPI]time.Time, defined map[plac
 	served, defined = map[servedAPI]time.Time{}, map[place]time.Time{}
 	for _, c := range g.calls {
 		switch {
-		case c.Subresource == "status" && (!c.failed() || c.Conflict):
+		case c.Subresource == "status" && (!c.gotError() || c.Conflict):
 			served[servedAPI{resourceOf(c.Object), c.version}] = c.End()
-		case c.Object.Resource == "customresourcedefinitions" && c.Subresource == "" && !c.failed() && !c.noEffect:
+		case c.Object.Resource == "customresourcedefinitions" && c.Subresource == "" && !c.gotError() && !c.noEffect:
 			resource, group, _ := strings.Cut(c.Object.Name, ".")
 			defined[place{group: group, resource: resource}] = c.End()
 		}

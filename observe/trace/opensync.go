@@ -26,16 +26,16 @@ func (g *graph) addRunning(state observe.Snapshot) {
 	for i := range state.Controllers {
 		c := &state.Controllers[i]
 		for _, r := range c.Running {
-			s := g.byID[r.ID]
+			s := g.syncByID[r.ID]
 			if s == nil && r.Key != "" {
 				s = &Node{ID: fmt.Sprintf("s%d", r.ID), Kind: Sync, Controller: c.Name, Open: true}
-				g.byID[r.ID] = s
+				g.syncByID[r.ID] = s
 				g.syncs = append(g.syncs, s)
 			}
 			if s == nil || !s.Open { // it has ended since
 				continue
 			}
-			s.running, s.lost, s.Queue, s.Key, s.KeyBasis = true, isLost(c), r.Queue, r.Key, r.KeyBasis
+			s.running, s.processGone, s.Queue, s.Key, s.KeyBasis = true, isLost(c), r.Queue, r.Key, r.KeyBasis
 			s.Time, s.Took = r.Since, max(state.Time.Sub(r.Since), 0)
 		}
 	}
@@ -80,8 +80,8 @@ func (g *graph) linkOpenSyncs() {
 func (g *graph) openSyncs() map[objectKey][]*Node {
 	open, first := map[objectKey][]*Node{}, map[*Node]*Node{}
 	for _, c := range g.calls {
-		if c.parent != nil && c.isWrite() {
-			first[c.parent] = cmp.Or(first[c.parent], c)
+		if c.causedBy != nil && c.isWrite() {
+			first[c.causedBy] = cmp.Or(first[c.causedBy], c)
 		}
 	}
 	for _, s := range g.syncs {
@@ -89,7 +89,7 @@ func (g *graph) openSyncs() map[objectKey][]*Node {
 		if c := first[s]; key == "" && c != nil {
 			key = c.Object.Key()
 		}
-		if s.Open && s.parent == nil && key != "" {
+		if s.Open && s.causedBy == nil && key != "" {
 			k := objectKey{s.Controller, key}
 			open[k] = append(open[k], s)
 		}
@@ -106,13 +106,15 @@ func (n *Node) noteBefore(last map[*Node]*Node, other *Node) {
 
 // isOfOpenSync reports whether n belongs to a sync that has no recorded end and is not known to run. Less is known of
 // its cause than of one that runs: neither its key nor when it began.
-func (n *Node) isOfOpenSync() bool { return n.parent != nil && n.parent.Open && !n.parent.running }
+func (n *Node) isOfOpenSync() bool {
+	return n.causedBy != nil && n.causedBy.Open && !n.causedBy.running
+}
 
 // lastExplained returns the last change of the object before n that the same controller has made
 // and whose cause is known, and n without one.
 func (n *Node) lastExplained(nodes []*Node, about observe.Object) *Node {
 	for _, e := range slices.Backward(nodes[:slices.Index(nodes, n)]) {
-		if e.Object == nil || e.Controller != n.Controller || e.parent == nil || e.parent.parent == nil {
+		if e.Object == nil || e.Controller != n.Controller || e.causedBy == nil || e.causedBy.causedBy == nil {
 			continue
 		}
 		if e.isAbout(about) && e.writeEffect(about) == Changed {

@@ -133,7 +133,7 @@ func TestToleratesInconsistentRecords(t *testing.T) {
 	a.setCause(b, Likely, BySync)
 	b.setCause(a, Likely, BySync)
 	(&graph{nodes: []*Node{a, b}}).breakCycles()
-	if a.parent != nil && b.parent != nil {
+	if a.causedBy != nil && b.causedBy != nil {
 		t.Error("a cycle is left")
 	}
 }
@@ -186,7 +186,7 @@ func TestHostileTextIsCleaned(t *testing.T) {
 	call := &Node{Kind: Call, Verb: "update", Object: object, Status: 403, Error: evil, Controller: "c"}
 	sync := &Node{Kind: Sync, Object: object, Key: evil, Error: evil + "!", Queue: "q" + evil, Controller: "c", LogLines: []string{evil}, Children: []*Node{call}}
 	root := &Node{Kind: Outside, Verb: "create", Object: object, Children: []*Node{sync}, root: true}
-	call.parent, sync.parent = sync, root
+	call.causedBy, sync.causedBy = sync, root
 	tree := &Tree{About: *object, Roots: []*Node{root}}
 	chain := &Chain{About: *object, Links: []*Node{call, sync, root}}
 	for name, v := range map[string]writer{"trace": tree, "why": chain} {

@@ -95,7 +95,7 @@ func (p phrases) stepLabel(n *Node) string {
 		return p.objectName(n.Object) + " " + n.whatChanged()
 	case n.Conflict:
 		return p.requestName(n) + ": conflict"
-	case n.failed():
+	case n.gotError():
 		return p.requestName(n) + ": " + strconv.Itoa(n.Status)
 	}
 	return p.requestName(n)

@@ -32,11 +32,11 @@ func hostileTree() *Tree {
 		object := observe.Object{Resource: "configmaps", Kind: text, Namespace: "shop", Name: text}
 		n := &Node{
 			ID: fmt.Sprint("sync", i), Kind: Sync, Time: at, After: at.Sub(start), Took: time.Millisecond, Controller: text, Queue: text, Key: text, Failed: true,
-			KeyBasis: observe.BasisCall, LogLines: []string{text}, Error: text, Cause: &Cause{ID: "root", Certainty: Likely, Rule: ByAdd}, parent: root,
+			KeyBasis: observe.BasisCall, LogLines: []string{text}, Error: text, Cause: &Cause{ID: "root", Certainty: Likely, Rule: ByAdd}, causedBy: root,
 		}
 		n.Children = []*Node{{
 			ID: fmt.Sprint("call", i), Kind: Call, Time: at, After: at.Sub(start), Controller: text, Verb: "patch", Object: &object, Subresource: text,
-			Status: 422, Failed: true, Error: text, ResourceVersion: text, Cause: &Cause{ID: n.ID, Certainty: Exact, Rule: ByCall}, parent: n,
+			Status: 422, Failed: true, Error: text, ResourceVersion: text, Cause: &Cause{ID: n.ID, Certainty: Exact, Rule: ByCall}, causedBy: n,
 		}}
 		root.Children = append(root.Children, n)
 	}

@@ -50,7 +50,7 @@ func (n *Node) isNotable() bool {
 	case Sync:
 		return n.Failed || n.Open
 	case Call:
-		return !n.noEffect && (n.failed() || n.Verb != "deletecollection" || n.Watchers > 0 || len(n.wrote) > 0)
+		return !n.noEffect && (n.gotError() || n.Verb != "deletecollection" || n.Watchers > 0 || len(n.wrote) > 0)
 	}
 	return true
 }

@@ -31,7 +31,7 @@ func (a *addIndex) indexEventAdds(e *Node) {
 		k := addID{queueName{e.Controller, e.queues[i]}, n}
 		a.byAdd[k] = append(a.byAdd[k], e)
 	}
-	for _, l := range e.later {
+	for _, l := range e.delayedKeys {
 		q := queueName{e.Controller, l.Queue}
 		a.delayed[q] = append(a.delayed[q], delayedKey{l.Due, e})
 	}
@@ -139,7 +139,7 @@ func (a *addIndex) linkOneOf(s *Node) bool {
 // s has it. An event need not name its adds: of the keys of some queues, most often only deletions do.
 func (a *addIndex) adderOf(number uint64, s *Node) *Node {
 	if number == s.record.Add {
-		if p := a.byID[s.record.CauseSync]; p != nil && p != s {
+		if p := a.syncByID[s.record.CauseSync]; p != nil && p != s {
 			return p
 		}
 		if e := a.reportedEvent(s); e != nil {

@@ -120,7 +120,7 @@ func TestLinksAddsReportedByQueues(t *testing.T) {
 		{"a sync without a record, while an event's handler added another key", []observe.Record{deliveredRecord(7, "b", 4), syncedRecord(10, observe.Synced{ID: 9, Key: "default/a", Add: 5, CauseSync: 8, Sure: true})}, "", "", ""},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			n := newGraph(test.records, observe.Object{}, Options{}).byID[9]
+			n := newGraph(test.records, observe.Object{}, Options{}).syncByID[9]
 			got := Cause{}
 			if n.Cause != nil {
 				got = *n.Cause
@@ -148,7 +148,7 @@ func TestDeletionIsMatchedByUID(t *testing.T) {
 	}
 	g := newGraph([]observe.Record{call(2, "u"), removed(3, "u"), call(4, "v"), removed(5, "v")}, observe.Object{}, Options{})
 	for event, want := range map[uint64]string{3: "r2", 5: "r4"} {
-		if c := g.bySeq[event].Cause; c == nil || c.ID != want || c.Certainty != Exact || c.Rule != ByDeletion {
+		if c := g.eventBySeq[event].Cause; c == nil || c.ID != want || c.Certainty != Exact || c.Rule != ByDeletion {
 			t.Errorf("event %d is linked to %+v, want %s", event, c, want)
 		}
 	}

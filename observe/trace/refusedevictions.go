@@ -12,7 +12,7 @@ var refusingBudget = regexp.MustCompile(`The disruption budget (\S+) (.*)$`)
 
 // isRefusedByBudget reports whether n is an eviction that a PodDisruptionBudget did not allow.
 func (n *Node) isRefusedByBudget() bool {
-	return n.isEviction() && n.failed() && !n.isStored() && !n.dryRun && refusingBudget.MatchString(n.Error)
+	return n.isEviction() && n.gotError() && !n.isStored() && !n.dryRun && refusingBudget.MatchString(n.Error)
 }
 
 // addRefusedEvictions adds the evictions of the Pod that were refused before the one which is explained. mine are the nodes
@@ -25,7 +25,7 @@ func (c *Chain) addRefusedEvictions(mine []*Node) {
 	for _, n := range mine {
 		switch {
 		case !n.Time.Before(decisive.Time):
-		case n.isWrite() && !n.failed() && n.creates():
+		case n.isWrite() && !n.gotError() && n.creates():
 			c.refused = nil
 		case n.isRefusedByBudget():
 			c.refused = append(c.refused, n)

@@ -48,7 +48,7 @@ func (g *graph) linkReplacements() {
 func (g *graph) replacingSyncs() map[replicas][]*replacement {
 	found, bySync := map[replicas][]*replacement{}, map[*Node]*replacement{}
 	for _, c := range g.calls {
-		s := c.parent
+		s := c.causedBy
 		if c.Verb != "create" || c.Subresource != "" || c.Object.Resource != "pods" || c.Failed || s == nil || s.Kind != Sync ||
 			!slices.Contains(replicators, s.Controller) || !s.KeyBasis.Certain() || !slices.Contains(namedAfter(c.Object.Key()), s.Key) {
 			continue
@@ -82,7 +82,7 @@ func (g *graph) deletionsOf(replacing map[replicas][]*replacement) map[replicas]
 			continue
 		}
 		seen[by] = true
-		if e.parent != nil && e.parent.Controller == e.Controller {
+		if e.causedBy != nil && e.causedBy.Controller == e.Controller {
 			continue
 		}
 		for _, key := range namedAfter(e.Object.Key()) {
@@ -97,14 +97,14 @@ func (g *graph) deletionsOf(replacing map[replicas][]*replacement) map[replicas]
 // isDeletion reports whether an event says that its object is being or was deleted. Older records do not say which one
 // does, but for the call.
 func (n *Node) isDeletion() bool {
-	return n.Change == observe.Deleted || n.deleting || n.parent != nil && n.parent.Verb == "delete"
+	return n.Change == observe.Deleted || n.deleting || n.causedBy != nil && n.causedBy.Verb == "delete"
 }
 
 // writtenAt returns when the write of an event's version began, if it is recorded: a sync may see the version in the
 // informer's store before the handler receives the event.
 func (n *Node) writtenAt() time.Time {
-	if n.parent != nil {
-		return n.parent.Time
+	if n.causedBy != nil {
+		return n.causedBy.Time
 	}
 	return n.End()
 }
@@ -120,7 +120,7 @@ func (r *replacement) linkReplacement(left []*Node) []*Node {
 	if known == 0 {
 		return left
 	}
-	switch e := r.parent; {
+	switch e := r.causedBy; {
 	case e != nil && e.Kind == Event && e.isDeletion():
 		if i := slices.Index(left[:known], e); i > 0 { // it is answered before older ones
 			copy(left[1:i+1], left[:i])

@@ -51,11 +51,11 @@ func (s *replicaStory) sync(ms float64, id, cause uint64) {
 // causeOf returns the object and the certainty of the event that a sync is linked to.
 func (s *replicaStory) causeOf(t *testing.T, id uint64) string {
 	t.Helper()
-	n := newGraph(s.records, observe.Object{}, Options{}).byID[id]
-	if n == nil || n.parent == nil {
+	n := newGraph(s.records, observe.Object{}, Options{}).syncByID[id]
+	if n == nil || n.causedBy == nil {
 		t.Fatalf("sync %d has no cause", id)
 	}
-	return fmt.Sprintf("%s %s, %s", n.parent.Object.Name, n.parent.whatChanged(), n.Cause.Certainty)
+	return fmt.Sprintf("%s %s, %s", n.causedBy.Object.Name, n.causedBy.whatChanged(), n.Cause.Certainty)
 }
 
 func TestReplacementsFollowFromDeletions(t *testing.T) {

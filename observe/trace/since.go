@@ -23,7 +23,7 @@ func (n *Node) noteObsoleting(last map[What]*Node, effect What) {
 	if n.Verb == observe.VerbRestore {
 		last[restored] = n
 	}
-	if n.client && n.Subresource != "status" {
+	if n.byClient && n.Subresource != "status" {
 		last[byClient] = n
 	}
 }
@@ -51,7 +51,7 @@ func forgetMadeUp(last map[What]*Node, mine []*Node, about observe.Object) {
 			if isMinor := w.status || w.dryRun; last[effect] == nil && !(isMinor && made[w]) {
 				last[effect] = n
 			}
-		case n.isWrite() && !n.failed():
+		case n.isWrite() && !n.gotError():
 			made[w] = true
 			w.dryRun, w.verb = true, n.Verb
 			made[w] = true

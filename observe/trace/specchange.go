@@ -37,12 +37,12 @@ func (g *graph) linkSpecChanges() {
 	}
 	last := map[*Node]*Node{}
 	for _, e := range g.events {
-		by := e.parent
+		by := e.causedBy
 		if by == nil || by.Controller == e.Controller || by.Subresource == "status" || e.Change != observe.Updated || e.deleting || !slices.Contains(replicated, e.Object.Resource) {
 			continue
 		}
 		for _, s := range waiting[waitingKey{e.Controller, e.Object.Key()}] {
-			if !s.since.IsZero() && isWithin(by.End(), s.since, s.began) && (last[s.Node] == nil || by.Time.After(last[s.Node].parent.Time)) {
+			if !s.since.IsZero() && isWithin(by.End(), s.since, s.began) && (last[s.Node] == nil || by.Time.After(last[s.Node].causedBy.Time)) {
 				last[s.Node] = e
 			}
 		}
@@ -55,8 +55,8 @@ func (g *graph) linkSpecChanges() {
 func (g *graph) actingSyncs() map[*Node]*actingSync {
 	found := map[*Node]*actingSync{}
 	for _, c := range g.calls {
-		s := c.parent
-		if c.Object.Resource != "pods" || c.Verb != "create" && c.Verb != "delete" || c.failed() || s == nil || s.Kind != Sync ||
+		s := c.causedBy
+		if c.Object.Resource != "pods" || c.Verb != "create" && c.Verb != "delete" || c.gotError() || s == nil || s.Kind != Sync ||
 			!slices.Contains(replicators, s.Controller) || !s.KeyBasis.Certain() {
 			continue
 		}
@@ -70,7 +70,7 @@ func (g *graph) actingSyncs() map[*Node]*actingSync {
 // noteSince notes since when changes may be why, after another one that has acted for the key.
 func (s *actingSync) noteSince(before *actingSync) {
 	if s.followsOwnWrite() {
-		s.since = s.parent.parent.Time
+		s.since = s.causedBy.causedBy.Time
 	}
 	if before.creates != s.creates && !s.followsOthers() {
 		s.since = before.Time
@@ -79,12 +79,12 @@ func (s *actingSync) noteSince(before *actingSync) {
 
 // followsOwnWrite reports whether the key of a sync was queued by the event of a write that its controller has made.
 func (n *Node) followsOwnWrite() bool {
-	e := n.parent
-	return e != nil && e.Kind == Event && e.parent != nil && e.parent.Kind == Call && e.parent.Controller == n.Controller
+	e := n.causedBy
+	return e != nil && e.Kind == Event && e.causedBy != nil && e.causedBy.Kind == Call && e.causedBy.Controller == n.Controller
 }
 
 // followsOthers reports whether others have changed the object of the key, or deleted a Pod, and that has queued the sync.
 func (n *Node) followsOthers() bool {
-	e := n.parent
+	e := n.causedBy
 	return e != nil && e.Kind == Event && !n.followsOwnWrite() && (e.Object.Key() == n.Key || e.Change != observe.Deleted && e.isDeletion())
 }

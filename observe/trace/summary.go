@@ -53,7 +53,7 @@ func (n *Node) effectNoun() string {
 	switch {
 	case n.noEffect, n.foundGone(), !n.isWrite():
 		return ""
-	case !n.failed() || n.isStored():
+	case !n.gotError() || n.isStored():
 		return "more change"
 	case n.Conflict:
 		return "conflict"
@@ -215,7 +215,7 @@ func (c *Chain) summarize(p phrases) string {
 
 // news returns the event that a write follows from, or nil.
 func (n *Node) news() *Node {
-	for p := n.parent; p != nil && p.Kind != Call && p.Kind != Outside; p = p.parent {
+	for p := n.causedBy; p != nil && p.Kind != Call && p.Kind != Outside; p = p.causedBy {
 		if p.Kind == Event {
 			return p
 		}
@@ -225,7 +225,7 @@ func (n *Node) news() *Node {
 
 // likelyFrom returns a word for a sentence if a link between the node and a cause of it is only likely.
 func (n *Node) likelyFrom(cause *Node) string {
-	for ; n != nil && n != cause; n = n.parent {
+	for ; n != nil && n != cause; n = n.causedBy {
 		if n.isLikely() {
 			return "likely "
 		}
@@ -275,7 +275,7 @@ func (n *Node) asWhom() string {
 // outsideActor names who has made an outside write.
 func (n *Node) outsideActor() string {
 	switch {
-	case n.unrecorded && n.parent != nil:
+	case n.unrecorded && n.causedBy != nil:
 		return ofAPIServer
 	case n.unrecorded:
 		return "the API server or an unrecorded client"

@@ -174,7 +174,7 @@ func (p *painter) writeBranch(it item, lead, chain, rest string, all bool) {
 
 // notes returns what else is said about a node.
 func (n *Node) notes() (notes []string) {
-	if !n.isRetry() || !slices.Equal(n.LogLines, n.parent.LogLines) {
+	if !n.isRetry() || !slices.Equal(n.LogLines, n.causedBy.LogLines) {
 		notes = logNotes(n.LogLines)
 	}
 	notes = append(notes, n.answerNotes()...)
@@ -332,7 +332,7 @@ func (p *painter) describeItem(it item) string {
 	switch {
 	case n.Kind == Outside && n.Verb == "list":
 		s = p.controllerName(p.actor(n)) + " "
-	case n.Kind != Outside && (n.Kind != Call || n.parent == nil || n.root):
+	case n.Kind != Outside && (n.Kind != Call || n.causedBy == nil || n.root):
 		s = p.controllerName(n.Controller) + n.asWhom() + " "
 	}
 	switch n.Kind {
@@ -365,8 +365,8 @@ func (p *painter) rootCause(n *Node) string {
 		}
 		return ", " + p.because(n, why, "")
 	}
-	if n.parent != nil && n.parent.Key != "" {
-		return ", while syncing " + words.OneLine(n.parent.Key)
+	if n.causedBy != nil && n.causedBy.Key != "" {
+		return ", while syncing " + words.OneLine(n.causedBy.Key)
 	}
 	return ""
 }

@@ -115,8 +115,8 @@ func (o *Options) recordedUntil() time.Time {
 func (g *graph) children() map[*Node][]*Node {
 	children := map[*Node][]*Node{}
 	for _, n := range g.nodes {
-		if n.parent != nil {
-			children[n.parent] = append(children[n.parent], n)
+		if n.causedBy != nil {
+			children[n.causedBy] = append(children[n.causedBy], n)
 		}
 	}
 	return children
@@ -133,7 +133,7 @@ func (n *Node) isRecordedSoon(now time.Time) bool {
 func (g *graph) bindingsOfCreated(set map[*Node]bool) map[*Node]bool {
 	created, bindings := map[place]bool{}, map[*Node]bool{}
 	for _, n := range g.calls {
-		if n.creates() && !n.failed() && n.Object.Resource == "pods" && (set[n] || n.descendsFrom(set)) {
+		if n.creates() && !n.gotError() && n.Object.Resource == "pods" && (set[n] || n.descendsFrom(set)) {
 			created[placeOf(n.Object)] = true
 		}
 	}
@@ -163,7 +163,7 @@ func (n *Node) isAbout(about observe.Object) bool {
 
 // descendsFrom reports whether n follows from a node of the set.
 func (n *Node) descendsFrom(set map[*Node]bool) bool {
-	for p := n.parent; p != nil; p = p.parent {
+	for p := n.causedBy; p != nil; p = p.causedBy {
 		if set[p] {
 			return true
 		}
@@ -217,9 +217,9 @@ func (g *graph) breakCycles() {
 	state := map[*Node]int{}
 	for _, n := range g.nodes {
 		var path []*Node
-		for at := n; at != nil && state[at] != done; at = at.parent {
-			if at.parent != nil && state[at.parent] == under {
-				at.parent, at.Cause = nil, nil
+		for at := n; at != nil && state[at] != done; at = at.causedBy {
+			if at.causedBy != nil && state[at.causedBy] == under {
+				at.causedBy, at.Cause = nil, nil
 			}
 			state[at] = under
 			path = append(path, at)

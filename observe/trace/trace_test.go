@@ -45,7 +45,7 @@ func labelOf(n *Node) string {
 		s += " " + n.Object.Name
 	}
 	switch {
-	case n.failed():
+	case n.gotError():
 		s += fmt.Sprintf(" failed %d", n.Status)
 	case n.ResourceVersion != "":
 		s += " @" + n.ResourceVersion
@@ -60,9 +60,9 @@ func causesOfWrites(g *graph) map[string]string {
 		if n.Kind != Call || !n.isWrite() {
 			continue
 		}
-		p := n.parent
+		p := n.causedBy
 		for p != nil && p.Kind != Call && p.Kind != Outside {
-			p = p.parent
+			p = p.causedBy
 		}
 		all[labelOf(n)] = "nothing"
 		if p != nil {

@@ -16,7 +16,7 @@ type ownerName struct{ kind, namespace, name string }
 func (g *graph) unexplainedCreations(about observe.Object, mine map[*Node]bool) (found []*Node) {
 	owners := map[ownerName]bool{{about.Kind, about.Namespace, about.Name}: true}
 	for _, n := range g.nodes {
-		if n.Kind != Call || !n.creates() || n.failed() || n.noEffect {
+		if n.Kind != Call || !n.creates() || n.gotError() || n.noEffect {
 			continue
 		}
 		explained := mine[n] || n.descendsFrom(mine)

@@ -35,7 +35,7 @@ func newUnknownChangeError(about observe.Object, what What, records []observe.Re
 func failuresAfter(by *Node, last map[What]*Node) (failed []*Node) {
 	for _, w := range []What{Refused, Failed, missingStatus} {
 		n := last[w]
-		if n != nil && compareTime(n, by) > 0 && (n.client || w == missingStatus) && !slices.Contains(failed, n) {
+		if n != nil && compareTime(n, by) > 0 && (n.byClient || w == missingStatus) && !slices.Contains(failed, n) {
 			failed = append(failed, n)
 		}
 	}

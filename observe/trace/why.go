@@ -170,7 +170,7 @@ func (c *Chain) addSince(last map[What]*Node) {
 		case n == nil || w == c.What || !n.decisive().Time.After(shown.Time):
 		case w == Created && c.What != Deleted: // the creation is before what was changed then
 		case w == Deleted && last[Created] != nil && last[Created].Time.After(n.Time): // it exists again
-		case (w == Refused || w == Failed) && !n.client: // controllers try again
+		case (w == Refused || w == Failed) && !n.byClient: // controllers try again
 		default:
 			c.addLater(w, last)
 		}
@@ -193,7 +193,7 @@ func (n *Node) writeEffect(about observe.Object) What {
 	case wrote: // whatever the answer was
 	case failure != "":
 		return failure
-	case !n.isWrite() || n.failed() || n.noEffect:
+	case !n.isWrite() || n.gotError() || n.noEffect:
 		return ""
 	}
 	switch {
@@ -244,11 +244,11 @@ func (n *Node) wroteTo(about observe.Object) (deleted, wrote bool) {
 func newChain(about observe.Object, what What, n *Node, o Options) *Chain {
 	c := &Chain{About: about, What: what, Missed: o.Missed, completeAfter: o.CompleteAfter, all: o.All, whyDeleted: o.WhyDeleted, whyChanged: o.WhyChanged, Now: o.Now, Failing: o.Failing, Working: o.Working}
 	end := n.End()
-	for ; n != nil; n = n.parent {
+	for ; n != nil; n = n.causedBy {
 		c.Links = append(c.Links, n)
 	}
 	first := c.Links[len(c.Links)-1]
-	c.Complete = first.isOutside() && first.cause == 0 && first.unexplained == nil && first.unknownSync == ""
+	c.Complete = first.isOutside() && first.claimedCause == 0 && first.unexplained == nil && first.unknownSync == ""
 	c.Start, c.Took = first.Time, end.Sub(first.Time)
 	for _, n := range c.Links {
 		n.After = n.Time.Sub(c.Start)

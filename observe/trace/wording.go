@@ -172,7 +172,7 @@ func (p phrases) writeVerb(n *Node) string {
 
 // afterMark reports whether an earlier delete, which led to n, has marked the object.
 func (n *Node) afterMark() bool {
-	for p := n.parent; p != nil; p = p.parent {
+	for p := n.causedBy; p != nil; p = p.causedBy {
 		if p.marks(n.Object) {
 			return true
 		}
@@ -183,11 +183,11 @@ func (n *Node) afterMark() bool {
 // isRetriedConflict reports whether n is a conflict that its sync answered with a retry,
 // at once or of the whole sync.
 func (n *Node) isRetriedConflict() bool {
-	if !n.Conflict || n.parent == nil {
+	if !n.Conflict || n.causedBy == nil {
 		return false
 	}
-	return n.parent.Retried || slices.ContainsFunc(n.parent.Children, func(c *Node) bool {
-		return c.Kind == Call && !c.failed() && c.Time.After(n.Time) && c.Subresource == n.Subresource && placeOf(c.Object) == placeOf(n.Object)
+	return n.causedBy.Retried || slices.ContainsFunc(n.causedBy.Children, func(c *Node) bool {
+		return c.Kind == Call && !c.gotError() && c.Time.After(n.Time) && c.Subresource == n.Subresource && placeOf(c.Object) == placeOf(n.Object)
 	})
 }
 
@@ -229,7 +229,7 @@ func (n *Node) whatChanged() string {
 	if n.deleting && n.Change == observe.Updated {
 		return string(marked)
 	}
-	if by := n.parent; n.Change == observe.Updated && by != nil && by.isBinding() && by.BoundTo != "" {
+	if by := n.causedBy; n.Change == observe.Updated && by != nil && by.isBinding() && by.BoundTo != "" {
 		return "bound to " + words.OneLine(by.BoundTo)
 	}
 	return string(n.Change)
@@ -238,7 +238,7 @@ func (n *Node) whatChanged() string {
 // describeSync describes a sync.
 func (p phrases) describeSync(n *Node) string {
 	switch {
-	case n.lost:
+	case n.processGone:
 		return "began to sync " + p.keyName(n) + ";" + lostProcess
 	case n.running:
 		return "began to sync " + p.keyName(n) + ", and still does after " + p.formatDuration(n.Took)
@@ -293,7 +293,7 @@ func (n *Node) queueNote() string {
 
 // endedInConflict reports whether a sync failed with a conflict and is repeated.
 func (n *Node) endedInConflict() bool {
-	return n.Retried && n.Error != "" && n.conflict
+	return n.Retried && n.Error != "" && n.errorIsConflict
 }
 
 // awaitsCache reports whether a sync is repeated because the cache of its controller was older than what the controller

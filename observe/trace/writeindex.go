@@ -62,7 +62,7 @@ func (g *graph) indexWrites(versions []*version) *writeIndex {
 				m.removals[at] = append(m.removals[at], removal{number, c})
 			}
 		}
-		if !c.isWrite() || c.failed() {
+		if !c.isWrite() || c.gotError() {
 			continue
 		}
 		at := placeOf(c.Object)
@@ -134,7 +134,7 @@ func (v *version) isNewsToListers(made *Node) bool {
 	return made.Verb == observe.VerbRestore || v.isOfOtherClient(made) || v.news && !v.isOfLister(made)
 }
 
-func (v *version) isOfOtherClient(made *Node) bool { return made.client && !v.isOfLister(made) }
+func (v *version) isOfOtherClient(made *Node) bool { return made.byClient && !v.isOfLister(made) }
 
 // isOfLister reports whether one that has listed the version has made it.
 func (v *version) isOfLister(made *Node) bool {
@@ -210,7 +210,7 @@ func (m *writeIndex) answeringCall(v *version) (*Node, Certainty) {
 // mayPrecede reports whether c, which seems to have begun after a time, may have begun
 // before: its record was delayed, and its sync had begun by then.
 func (n *Node) mayPrecede(t time.Time) bool {
-	return n.Time.Sub(t) < maxRecordDelay && n.parent != nil && n.parent.Time.Before(t)
+	return n.Time.Sub(t) < maxRecordDelay && n.causedBy != nil && n.causedBy.Time.Before(t)
 }
 
 // isCertain reports whether the only call that was answered with v has certainly made
