@@ -1,10 +1,3 @@
-// Package clients observes the programs outside of the process that use the API server,
-// and intervenes in what they do. A client is known by its program and its user, so that
-// one that restarts is the same client. Package recording says what is recorded of a
-// request, and package intervene does what may be changed, as for controllers.
-//
-// Recording never blocks a request and keeps no bodies. What is kept is bounded: the
-// number of clients, and the number of events that each watch remembers.
 package clients
 
 import (

@@ -1,4 +1,3 @@
-// Command ctrlplane runs a Kubernetes control plane in one process.
 package main
 
 import (

@@ -1,6 +1,9 @@
 package archtest
 
 import (
+	"go/ast"
+	"go/parser"
+	"go/token"
 	"io/fs"
 	"path"
 	"path/filepath"
@@ -65,6 +68,90 @@ func TestMapNamesExistingFiles(t *testing.T) {
 	}
 	if found < 80 {
 		t.Errorf("only %d names found: does the search still work?", found)
+	}
+}
+
+// identifiers returns the names in the code of a file.
+func identifiers(t *testing.T, name string) (names []string) {
+	t.Helper()
+	if path.Ext(name) == ".js" {
+		return regexp.MustCompile(`\w+`).FindAllString(testutil.ReadFile(t, name), -1)
+	}
+	file, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.SkipObjectResolution)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ast.Inspect(file, func(n ast.Node) bool {
+		if id, ok := n.(*ast.Ident); ok {
+			names = append(names, id.Name)
+		}
+		return true
+	})
+	return names
+}
+
+// TestMapNamesExistingIdentifiers: the code has what is named on the pages by which contributors find their way. A name in
+// lower case alone may be a command, and one in upper case a variable of the environment.
+func TestMapNamesExistingIdentifiers(t *testing.T) {
+	used := map[string]bool{}
+	for _, file := range repositoryFiles(t) {
+		if ext := path.Ext(file); ext == ".js" || ext == ".go" {
+			for _, name := range identifiers(t, filepath.Join(root, filepath.FromSlash(file))) {
+				used[name] = true
+			}
+		}
+	}
+	inBackticks := regexp.MustCompile("`([A-Za-z]\\w*(?:\\.[A-Za-z]\\w*)*)`")
+	isFile := regexp.MustCompile(`\.(go|js|sh|md|ya?ml|json|jsonl|mod|edges)$`)
+	found := 0
+	for _, page := range []string{"CONTRIBUTING.md", "docs/architecture.md"} {
+		for _, m := range inBackticks.FindAllStringSubmatch(testutil.ReadFile(t, filepath.Join(root, page)), -1) {
+			if isFile.MatchString(m[1]) || m[1] == strings.ToLower(m[1]) || m[1] == strings.ToUpper(m[1]) {
+				continue
+			}
+			found++
+			for _, name := range strings.Split(m[1], ".") {
+				if !used[name] {
+					t.Errorf("%s names %s, but the code has no %s", page, m[1], name)
+				}
+			}
+		}
+	}
+	if found < 40 {
+		t.Errorf("only %d names found: does the search still work?", found)
+	}
+}
+
+// TestPackageMapsAreTrue compares the files that package comments list with those of the package.
+func TestPackageMapsAreTrue(t *testing.T) {
+	complete := []string{"observe", "observe/trace"} // their comments list each file
+	inComment := regexp.MustCompile(`[\w*]+\.go\b`)
+	all := repositoryFiles(t)
+	for _, file := range all {
+		folder, name := path.Split(file)
+		if name != "doc.go" {
+			continue
+		}
+		listed := inComment.FindAllString(testutil.ReadFile(t, filepath.Join(root, filepath.FromSlash(file))), -1)
+		var files []string
+		for _, other := range all {
+			if f, base := path.Split(other); f == folder && path.Ext(base) == ".go" && !strings.HasSuffix(base, "_test.go") && base != "doc.go" {
+				files = append(files, base)
+			}
+		}
+		isListedAs := func(file string) func(string) bool {
+			return func(pattern string) bool { ok, _ := path.Match(pattern, file); return ok }
+		}
+		for _, pattern := range listed {
+			if !slices.ContainsFunc(files, func(f string) bool { return isListedAs(f)(pattern) }) {
+				t.Errorf("%s lists %s, which does not exist", file, pattern)
+			}
+		}
+		for _, f := range files {
+			if slices.Contains(complete, strings.TrimSuffix(folder, "/")) && !slices.ContainsFunc(listed, isListedAs(f)) {
+				t.Errorf("%s does not list %s", file, f)
+			}
+		}
 	}
 }
 

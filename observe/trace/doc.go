@@ -67,13 +67,14 @@
 //     (what a recording has instead of objects);
 //   - the graph: node.go, and graph.go, whose newGraph makes nodes of records and calls the rest:
 //     linkversions.go and writeindex.go link events to calls, linkadds.go, queueadds.go, opensync.go,
-//     merged.go and replacements.go syncs to events, loosecalls.go, nodetimers.go and evictions.go calls outside of
-//     syncs, crdinstances.go what the API server does for CustomResourceDefinitions;
-//   - what is noted at a node: noeffect.go, nostatus.go, conflict.go, absentowner.go;
-//   - trace.go has Build, and prune.go what it leaves out; why.go has Why, with deletion.go, refusedevictions.go, since.go,
-//     userchanges.go and unknown.go; loop.go finds hot loops, lastchange.go and createdfor.go what others ask for;
-//   - what holds at present, beside a chain: failing.go, failingwrites.go, failedeffects.go, working.go,
-//     waiting.go, unanswered.go, ended.go;
+//     merged.go, replacements.go and specchange.go syncs to events, loosecalls.go, nodetimers.go and evictions.go
+//     calls outside of syncs, crdinstances.go what the API server does for CustomResourceDefinitions;
+//   - what is noted at a node: noeffect.go, nostatus.go, conflict.go, absentowner.go, ignored.go;
+//   - trace.go has Build, with prune.go and unexplained.go for what it leaves out; why.go has Why, with deletion.go,
+//     deletionevent.go, helddeletion.go, refusedevictions.go, since.go, userchanges.go and unknown.go; loop.go finds hot
+//     loops, lastchange.go and createdfor.go what others ask for;
+//   - what holds at present, beside a chain: failing.go, failingwrites.go (with renamed.go and backoff.go),
+//     failedeffects.go, unchanged.go, warned.go, working.go, waiting.go, unanswered.go, ended.go;
 //   - output: format.go, then text.go and chaintext.go (text, with painter.go, fold.go and rounds.go),
 //     wording.go, summary.go and kindname.go (words), page.go, mermaid.go, chrome.go, otlp.go.
 package trace

@@ -110,14 +110,6 @@ func TestPageListHasTones(t *testing.T) {
 	}
 }
 
-func TestEveryRuleHasWords(t *testing.T) {
-	for _, r := range []Rule{ByCall, ByKey, ByStorage, ByVersion, ByDeletion, ByWrite, ByAdd, ByRetry, BySync, ByDelay, ByMerge, ByReplaced, ByWatch} {
-		if ruleWords[r] == "" {
-			t.Errorf("no words for %q", r)
-		}
-	}
-}
-
 // TestPageIsEscaped checks the text of the page; the browser tests open it.
 func TestPageIsEscaped(t *testing.T) {
 	got := writeString(t, hostileTree(), HTML, Style{})

@@ -18,8 +18,8 @@
 //     outerstream.go, memoryfile.go, terminal.go), pace.go (CPU and output);
 //   - the shell: parse.go, exec.go (commands), call.go (functions and programs), expand.go
 //     and param*.go (words), jobs.go, trap.go, and the builtins, in the table of builtin.go;
-//   - programs: the table is in programs.go, which also parses their options and reads
-//     their input. A program has a file of its own, or one with related ones; sed and awk
+//   - programs: the table is in programs.go, which also reads their input; flags.go parses
+//     their options. A program has a file of its own, or one with related ones; sed and awk
 //     have several, named after them;
 //   - run.go has Run, and known.go finds out beforehand whether a command can run.
 package shell

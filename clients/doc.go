@@ -1,0 +1,20 @@
+// Package clients observes the programs outside of the process that use the API server,
+// and intervenes in what they do. A client is known by its program and its user, so that
+// one that restarts is the same client. Package recording says what is recorded of a
+// request, and package intervene does what may be changed, as for controllers.
+//
+// Recording never blocks a request and keeps no bodies. What is kept is bounded: the
+// number of clients, and the number of events that each watch remembers.
+//
+// The files:
+//
+//   - who sends a request: clients.go (Handle), client.go, name.go, genericagent.go, connection.go;
+//   - what is recorded of it: request.go, with sentbody.go, list.go, refusal.go, hijack.go, ratelimit.go; watch.go and
+//     frames.go are for watches, polls.go for lists in place of them, unanswered.go for writes until their answer;
+//   - which event a write follows from: cause.go, with candidates.go, relation.go, writerun.go, sharedobjects.go;
+//   - what a client reports about its own controllers: report.go is the wire format, reports.go and reportlists.go
+//     take it; session.go, reportedstate.go, reportedcontroller.go and reportedrecord.go keep what it says;
+//   - interventions: interventions.go in clients, controllerinterventions.go in controllers that clients report;
+//   - what a client may do: permissions.go has what it has used or was refused, refusedreads.go which lists and
+//     watches are refused.
+package clients
