@@ -1,6 +1,7 @@
 package archtest
 
 import (
+	"cmp"
 	"go/ast"
 	"go/parser"
 	"go/token"
@@ -90,29 +91,31 @@ func identifiers(t *testing.T, name string) (names []string) {
 	return names
 }
 
-// TestMapNamesExistingIdentifiers: the code has what is named on the pages by which contributors find their way. A name in
-// lower case alone may be a command, and one in upper case a variable of the environment.
+// TestMapNamesExistingIdentifiers: the code has what is named on the pages by which contributors find their way, in the
+// file that they say. A name in lower case alone may be a command, and one in upper case a variable of the environment.
 func TestMapNamesExistingIdentifiers(t *testing.T) {
-	used := map[string]bool{}
+	used := map[string][]string{} // the files with a name
 	for _, file := range repositoryFiles(t) {
 		if ext := path.Ext(file); ext == ".js" || ext == ".go" {
 			for _, name := range identifiers(t, filepath.Join(root, filepath.FromSlash(file))) {
-				used[name] = true
+				used[name] = append(used[name], file)
 			}
 		}
 	}
-	inBackticks := regexp.MustCompile("`([A-Za-z]\\w*(?:\\.[A-Za-z]\\w*)*)`")
-	isFile := regexp.MustCompile(`\.(go|js|sh|md|ya?ml|json|jsonl|mod|edges)$`)
+	inBackticks := regexp.MustCompile("`([A-Za-z]\\w*(?:\\.[A-Za-z]\\w*)*)`(?:\\s(?:in|of)\\s`([\\w/]+\\.(?:go|js))`)?")
+	isFile := regexp.MustCompile(`\.(go|js|sh|md|ya?ml)$`)
 	found := 0
 	for _, page := range []string{"CONTRIBUTING.md", "docs/architecture.md"} {
 		for _, m := range inBackticks.FindAllStringSubmatch(testutil.ReadFile(t, filepath.Join(root, page)), -1) {
-			if isFile.MatchString(m[1]) || m[1] == strings.ToLower(m[1]) || m[1] == strings.ToUpper(m[1]) {
+			name, in := m[1], m[2]
+			if isFile.MatchString(name) || in == "" && (name == strings.ToLower(name) || name == strings.ToUpper(name)) {
 				continue
 			}
 			found++
-			for _, name := range strings.Split(m[1], ".") {
-				if !used[name] {
-					t.Errorf("%s names %s, but the code has no %s", page, m[1], name)
+			isIn := func(file string) bool { return in == "" || strings.HasSuffix("/"+file, "/"+in) }
+			for _, part := range strings.Split(name, ".") {
+				if !slices.ContainsFunc(used[part], isIn) {
+					t.Errorf("%s names %s, but %s has no %s", page, name, cmp.Or(in, "the code"), part)
 				}
 			}
 		}
