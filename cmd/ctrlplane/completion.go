@@ -44,22 +44,33 @@ func addCompletions(root *cobra.Command, t *target) {
 		"delete": c.many(c.planes(nil)),
 		"logs":   c.first(c.planes(nil)),
 
-		"controllers pause": c.many(c.controllers(state("running"))), "controllers resume": c.many(c.controllers(state("paused"))),
-		"controllers step": c.first(c.controllers(state("paused"))), "controllers held": c.first(c.controllers(state("paused"))),
-		"controllers delay": c.many(c.controllers(all)), "controllers fail": c.many(c.controllers(all)),
-		"controllers clear": c.many(c.controllers(all)), "controllers scale": c.many(c.controllers(state("running", "paused"))),
-		"controllers stop": c.many(c.controllers(state("running", "paused"))), "controllers start": c.many(c.controllers(state("off", "failed"))),
+		"controllers pause":  c.many(c.controllers(state(observe.StateRunning))),
+		"controllers resume": c.many(c.controllers(state(observe.StatePaused))),
+		"controllers step":   c.first(c.controllers(state(observe.StatePaused))),
+		"controllers held":   c.first(c.controllers(state(observe.StatePaused))),
+		"controllers delay":  c.many(c.controllers(all)),
+		"controllers fail":   c.many(c.controllers(all)),
+		"controllers clear":  c.many(c.controllers(all)),
+		"controllers scale":  c.many(c.controllers(state(observe.StateRunning, observe.StatePaused))),
+		"controllers stop":   c.many(c.controllers(state(observe.StateRunning, observe.StatePaused))),
+		"controllers start":  c.many(c.controllers(state(observe.StateOff, observe.StateFailed))),
 		"controllers remove": c.many(c.controllers(hasEnded)),
 
-		"clients pause": c.many(c.clients(clientIs("running"))), "clients resume": c.many(c.clients(clientIs("paused"))),
-		"clients step": c.first(c.clients(clientIs("paused"))), "clients held": c.first(c.clients(clientIs("paused"))),
-		"clients delay": c.many(c.clients(nil)), "clients fail": c.many(c.clients(nil)), "clients clear": c.many(c.clients(nil)),
-		"clients roles": c.first(c.clients(nil)),
+		"clients pause":  c.many(c.clients(clientIs(observe.StateRunning))),
+		"clients resume": c.many(c.clients(clientIs(observe.StatePaused))),
+		"clients step":   c.first(c.clients(clientIs(observe.StatePaused))),
+		"clients held":   c.first(c.clients(clientIs(observe.StatePaused))),
+		"clients delay":  c.many(c.clients(nil)),
+		"clients fail":   c.many(c.clients(nil)),
+		"clients clear":  c.many(c.clients(nil)),
+		"clients roles":  c.first(c.clients(nil)),
 
 		"nodes remove": c.many(c.nodes), "nodes fail": c.many(c.nodes), "nodes recover": c.many(c.nodes), "nodes terminate": c.many(c.nodes),
 
-		"snapshot restore": orFile(c.first(listSnapshots)), "snapshot delete": c.many(listSnapshots), "snapshot diff": orFile(c.many(listSnapshots)),
-		"snapshot save": orFile(cobra.NoFileCompletions),
+		"snapshot restore": orFile(c.first(listSnapshots)),
+		"snapshot delete":  c.many(listSnapshots),
+		"snapshot diff":    orFile(c.many(listSnapshots)),
+		"snapshot save":    orFile(cobra.NoFileCompletions),
 
 		"trace": c.object(1), "why": c.object(1), "wait": c.object(-1),
 
@@ -67,11 +78,18 @@ func addCompletions(root *cobra.Command, t *target) {
 		"learn":   completeLesson,
 		"kubectl": c.kubectl,
 	} {
-		if verb, _, err := root.Find(strings.Fields(path)); err == nil {
-			verb.ValidArgsFunction = complete
-		}
+		findVerb(root, path).ValidArgsFunction = complete
 	}
 	eachCommand(root, func(cmd *cobra.Command) { c.addToFlags(cmd) })
+}
+
+// findVerb returns the command with that path. It panics if there is none: [cobra.Command.Find] returns the command above then.
+func findVerb(root *cobra.Command, path string) *cobra.Command {
+	verb, rest, err := root.Find(strings.Fields(path))
+	if err != nil || len(rest) > 0 {
+		panic("completion of an unknown verb: " + path)
+	}
+	return verb
 }
 
 func eachCommand(cmd *cobra.Command, do func(*cobra.Command)) {

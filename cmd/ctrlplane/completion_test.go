@@ -59,3 +59,21 @@ func TestCompletionScripts(t *testing.T) {
 		}
 	}
 }
+
+// TestCompletionTable checks that a wrong path in the table of completions cannot complete the command above it.
+func TestCompletionTable(t *testing.T) {
+	root := newRootCommand(&target{})
+	if verb := findVerb(root, "controllers pause"); verb.CommandPath() != "ctrlplane controllers pause" {
+		t.Errorf("got %s", verb.CommandPath())
+	}
+	for _, path := range []string{"controllers paus", "nope"} {
+		func() {
+			defer func() {
+				if recover() == nil {
+					t.Errorf("%q: no panic", path)
+				}
+			}()
+			findVerb(root, path)
+		}()
+	}
+}
