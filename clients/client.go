@@ -188,7 +188,7 @@ func (cl *client) noteWritten(wrote []observe.Written, origin time.Time) {
 
 func (cl *client) snapshot(now time.Time) observe.Client {
 	v := observe.Client{
-		Name: cl.name, Caller: *cl.caller.Load(), State: "running",
+		Name: cl.name, Caller: *cl.caller.Load(), State: observe.StateRunning,
 		Requests: cl.requests.Load(), Reads: cl.reads.Load(), Changes: cl.changes.Load(),
 		Errors: cl.errors.Load(), Conflicts: cl.conflicts.Load(), InFlight: cl.inFlight.Load(),
 		Connected: cl.isConnected(),
@@ -196,7 +196,7 @@ func (cl *client) snapshot(now time.Time) observe.Client {
 	v.Writing, v.Unanswered = cl.unanswered.snapshot(now)
 	var paused bool
 	if v.Reason, paused = cl.gate.Describe(); paused {
-		v.State = "paused"
+		v.State = observe.StatePaused
 	}
 	_, v.Held = cl.gate.HeldWrites(0)
 	last := cl.last.Load()

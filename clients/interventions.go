@@ -105,10 +105,10 @@ func (i interventions) publishState(cl *client) {
 	if i.config.Observer == nil {
 		return
 	}
-	e := &observe.ControllerChanged{Controller: cl.name, State: "running"}
+	e := &observe.ControllerChanged{Controller: cl.name, State: observe.StateRunning}
 	var paused bool
 	if e.Reason, paused = cl.gate.Describe(); paused {
-		e.State = "paused"
+		e.State = observe.StatePaused
 	}
 	i.config.Observer.Append(e)
 }

@@ -9,6 +9,7 @@ import (
 	kubectrlmgrconfig "k8s.io/kubernetes/pkg/controller/apis/config"
 
 	"github.com/ctrlplane/ctrlplane/internal/usage"
+	"github.com/ctrlplane/ctrlplane/observe"
 )
 
 // maxWorkers protects from a mistyped number: each worker is a goroutine.
@@ -98,7 +99,7 @@ func (s *Supervisor) scaledConfigFor(name string, workers int) (*scaledConfig, e
 	if err != nil {
 		return nil, err
 	}
-	return &scaledConfig{config, workerCounts(config), describeScale(workers, configured)}, nil
+	return &scaledConfig{config, workerCounts(config), observe.ScaledReason(workers, configured)}, nil
 }
 
 // restartUnits restarts running controllers with other configurations. The caller holds the lock.
@@ -128,13 +129,4 @@ func (s *Supervisor) restartUnit(u *unit, config *scaledConfig) error {
 	}
 	u.scaled.Store(config)
 	return s.startUnit(s.informers.ctx, u.name, kept)
-}
-
-// describeScale is read by ui.Intervention, which suggests how to undo it.
-func describeScale(workers, configured int) string {
-	noun := "workers"
-	if workers == 1 {
-		noun = "worker"
-	}
-	return fmt.Sprintf("%d %s in place of %d", workers, noun, configured)
 }

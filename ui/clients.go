@@ -114,7 +114,7 @@ func clientColumns(list []observe.Client, now time.Time) (numbers [][]string, te
 	for _, c := range list {
 		name := c.Name
 		switch {
-		case c.State == "paused":
+		case c.State == observe.StatePaused:
 			name += ", paused"
 		case hasEnded(&c, now):
 			name += ", not connected"

@@ -20,9 +20,9 @@ func DescribeFailing(s observe.Snapshot) string {
 		c := &s.Controllers[i]
 		keys := &failing
 		switch c.State {
-		case "failed":
+		case observe.StateFailed:
 			controllers++
-		case "off":
+		case observe.StateOff:
 			keys = &stopped
 		}
 		for _, f := range c.Failing {

@@ -2,8 +2,8 @@ package ui
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/ctrlplane/ctrlplane/internal/words"
@@ -27,33 +27,26 @@ func (i Intervention) String() string {
 	return fmt.Sprintf("%s is %s: %s", i.Controller, i.State, WithHeld(i.Reason, i.Held))
 }
 
-// scaledReason is the end of the reason of a controller with another number of workers.
-var scaledReason = regexp.MustCompile(`(?:^|, )\d+ workers? in place of (\d+)$`)
+// stateStopped is the state of an intervention in a controller that is off because it was stopped.
+const stateStopped = "stopped"
 
 // Undo returns the verbs that end the intervention, with the arguments that follow the
 // name: the number of workers stays when the rest is cleared.
 func (i Intervention) Undo() (verbs [][2]string) {
-	rest := i.Reason
-	scaled := scaledReason.FindStringSubmatch(rest)
-	if scaled != nil {
-		rest = strings.TrimSuffix(rest, scaled[0])
-	}
+	rest, configured := observe.CutScaled(i.Reason)
 	switch {
-	case i.State == "stopped":
+	case i.State == stateStopped:
 		verbs = append(verbs, [2]string{"start"})
-	case i.State == "paused":
+	case i.State == observe.StatePaused:
 		verbs = append(verbs, [2]string{"resume"})
 	case rest != "":
 		verbs = append(verbs, [2]string{"clear"})
 	}
-	if scaled != nil {
-		verbs = append(verbs, [2]string{"scale", " --workers " + scaled[1]})
+	if configured > 0 {
+		verbs = append(verbs, [2]string{"scale", " --workers " + strconv.Itoa(configured)})
 	}
 	return verbs
 }
-
-// heldReason is the reason of a controller or client that is paused.
-const heldReason = "its writes are held"
 
 // WithHeld says in a reason how many writes are held, if any are.
 func WithHeld(reason string, held int) string {
@@ -61,10 +54,14 @@ func WithHeld(reason string, held int) string {
 		return reason
 	}
 	count := map[bool]string{true: " is held", false: " are held"}[held == 1]
-	if rest, ok := strings.CutPrefix(reason, heldReason); ok {
-		return CountNoun(held, "write") + count + rest
+	count = CountNoun(held, "write") + count
+	switch rest, paused := observe.CutWritesHeld(reason); {
+	case !paused:
+		return reason + " (" + count + ")"
+	case rest != "":
+		return count + ", " + rest
 	}
-	return reason + " (" + CountNoun(held, "write") + count + ")"
+	return count
 }
 
 // Interventions returns the interventions on the controllers and clients of a snapshot.
@@ -78,7 +75,7 @@ func Interventions(s observe.Snapshot) []Intervention {
 		case c.State != observe.StateOff:
 			found = append(found, Intervention{Controller: words.OneLine(c.Name), State: c.State, Reason: words.OneLine(c.Reason), Held: c.Held})
 		case s.Process.State != observe.Stopping: // all are, then
-			found = append(found, Intervention{Controller: words.OneLine(c.Name), State: "stopped"})
+			found = append(found, Intervention{Controller: words.OneLine(c.Name), State: stateStopped})
 		}
 	}
 	for _, c := range s.Clients {
@@ -119,7 +116,7 @@ func (i Intervention) mayTouch(s observe.Snapshot, resource string) bool {
 // and the controllers that they report, stop waiting after a while and try again later.
 func (i Intervention) holdsNothing() bool {
 	isOutside := i.OfClient || observe.IsReported(i.Controller)
-	return !isOutside && i.State == observe.StatePaused && i.Held == 0 && i.Reason == heldReason
+	return !isOutside && i.State == observe.StatePaused && i.Held == 0 && i.Reason == observe.WritesHeld
 }
 
 // touches reports whether a controller watches a resource, or has written it. Of one without either, nothing is known.
@@ -137,7 +134,7 @@ func summarizeInterventions(s observe.Snapshot) string {
 	var names []string
 	for _, i := range Interventions(s) {
 		state := i.State
-		if i.State == "running" {
+		if i.State == observe.StateRunning {
 			state = i.Reason
 		}
 		names = append(names, fmt.Sprintf("%s (%s)", i.Controller, state))

@@ -160,7 +160,7 @@ func TestWhyFromARecording(t *testing.T) {
 	pod.UID = ""
 	const warned = "Last warning about Pod default/web-1-a, at 12:00:01.000: FailedScheduling: 0/1 nodes are available."
 	const unknown = "Whether it was ready is not known: a recording has no objects."
-	paused := observe.Controller{Name: "replicaset-controller", State: "paused", Reason: heldReason, Held: 4, Watches: []string{"replicasets.apps", "pods"}}
+	paused := observe.Controller{Name: "replicaset-controller", State: "paused", Reason: observe.WritesHeld, Held: 4, Watches: []string{"replicasets.apps", "pods"}}
 	stopped := observe.Controller{Name: "cronjob-controller", State: observe.StateOff, Reason: observe.ReasonStopped, Watches: []string{"cronjobs.batch"}}
 	now := observe.Snapshot{Time: at.Add(2 * time.Second), Process: observe.Process{State: observe.Ready}, Controllers: []observe.Controller{stopped, paused},
 		Timers: []observe.Timer{{What: "Pod default/web-1-a", Due: at.Add(9 * time.Second), Reason: "CrashLoopBackOff"}, {What: "Pod default/other", Due: at, Reason: "CrashLoopBackOff"}}}

@@ -41,7 +41,7 @@ func hintAtSiblings(cmd *cobra.Command, t *target, client *controlrest.Client, p
 	siblings, err := findSiblings(cmd.Context(), client, changed, func(c observe.Client) bool {
 		switch past {
 		case "paused", "resumed":
-			return (c.State == "paused") == (past == "resumed")
+			return (c.State == observe.StatePaused) == (past == "resumed")
 		case "cleared":
 			return c.Reason != ""
 		}

@@ -28,7 +28,7 @@ func (i Intervention) isActive() bool { return i != Intervention{} }
 func (i Intervention) describe() string {
 	var parts []string
 	if i.paused {
-		parts = append(parts, "its writes are held")
+		parts = append(parts, observe.WritesHeld)
 	}
 	if i.delay > 0 {
 		parts = append(parts, fmt.Sprintf("%s %v", observe.EachCallWaits, i.delay))

@@ -234,14 +234,14 @@ func (l *workCollector) addSyncs(c observe.Controller) {
 func (l *workCollector) addClient(c observe.Client) {
 	if held := int64(c.Held); held > 0 {
 		why := clientPaused
-		if c.State != "paused" {
+		if c.State != observe.StatePaused {
 			why = "a controller of the client is paused"
 		}
 		l.add(c.Name, words.Count(held, "write")+" held: "+why)
 	}
 	if sent := c.Writing - int64(c.Held); sent > 0 {
 		text := words.Count(sent, "write") + " in flight"
-		if c.State != "paused" && c.Reason != "" {
+		if c.State != observe.StatePaused && c.Reason != "" {
 			text += ": " + c.Reason
 		}
 		l.add(c.Name, text)

@@ -106,7 +106,7 @@ func composeControllers(latest *scrape) []observe.Controller {
 	for name, c := range latest.controllers {
 		result = append(result, observe.Controller{
 			Name:     name,
-			State:    "running", // a controller has no metrics before it runs
+			State:    observe.StateRunning, // a controller has no metrics before it runs
 			Syncs:    c.count(c.syncs, syncsNumber),
 			Failures: c.count(c.failures, failuresNumber),
 			// Metrics do not tell what a controller receives and calls.

@@ -7,6 +7,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"github.com/ctrlplane/ctrlplane/internal/words"
+	"github.com/ctrlplane/ctrlplane/observe"
 )
 
 // Style is what the output can show. The zero value means plain text, as for a
@@ -48,9 +49,9 @@ func (s Style) heading(text string) string {
 func (s Style) colorState(state string) string {
 	color := lipgloss.Yellow
 	switch state {
-	case "running":
+	case observe.StateRunning:
 		color = lipgloss.Green
-	case "failed":
+	case observe.StateFailed:
 		color = lipgloss.Red
 	}
 	return s.paint(lipgloss.NewStyle().Foreground(color), state)

@@ -82,14 +82,14 @@ func (p *controlPlane) revertState(ctx context.Context, h *initialState) error {
 		if c.State == was.State && c.Reason == was.Reason {
 			continue
 		}
-		if was.State == "running" && was.Reason == "" {
+		if was.State == observe.StateRunning && was.Reason == "" {
 			_, err = interventions.Clear(ctx, []string{c.Name})
 			errs = append(errs, err)
 		}
 		switch {
-		case was.State == "running" && c.State == "paused":
+		case was.State == observe.StateRunning && c.State == observe.StatePaused:
 			_, err = interventions.Resume(ctx, []string{c.Name})
-		case was.State == "running" && c.State == "off" && !observe.IsReported(c.Name):
+		case was.State == observe.StateRunning && c.State == observe.StateOff && !observe.IsReported(c.Name):
 			_, err = interventions.Start(ctx, []string{c.Name})
 		default:
 			err = nil

@@ -79,7 +79,7 @@ func pausedText(c *observe.Controller, reason string) string {
 	if c.Held > 0 {
 		return fmt.Sprintf("paused, %d held", c.Held)
 	}
-	if other, ok := strings.CutPrefix(reason, "its writes are held, "); ok {
+	if other, paused := observe.CutWritesHeld(reason); paused && other != "" {
 		return "paused, " + other
 	}
 	return "paused"
