@@ -54,7 +54,7 @@ func guessVariables(c *corev1.Container, args []string) []string {
 			return value
 		}
 		isSource := len(c.EnvFrom) > 0 || strings.Contains(name, "_SERVICE_") || strings.Contains(name, "_PORT")
-		if isSource && !shell.Runs([]string{name}) {
+		if isSource && !shell.CanRun([]string{name}) {
 			return "x"
 		}
 		return "$(" + name + ")"

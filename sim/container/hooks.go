@@ -72,7 +72,7 @@ func StopDelay(c *corev1.Container) time.Duration {
 	if h.Exec == nil {
 		return 0
 	}
-	d, sleeps := shell.Sleeps(h.Exec.Command)
+	d, sleeps := shell.OnlySleeps(h.Exec.Command)
 	if sleeps && d < 0 { // until it is killed
 		d = math.MaxInt64
 	}

@@ -136,7 +136,7 @@ func (s *session) startPrepared(r *run, of *corev1.Pod, c *corev1.Container, env
 	if !canRun && MayRun(c, r.args) {
 		if b, err := s.openBox(r, of, c); err == nil {
 			args, err := b.expand(r.args)
-			canRun = err == nil && shell.RunsFile(b.files, args) && len(shell.UnknownFile(b.files, args)) == 0
+			canRun = err == nil && shell.CanRunIn(b.files, args) && len(shell.UnknownProgramsIn(b.files, args)) == 0
 		}
 	}
 	if canRun {

@@ -66,7 +66,7 @@ func (s *session) run(spec Spec) State {
 	r.delay = spec.StopDelay
 	d, sleeps := time.Duration(0), false
 	if CanRun(c, r.args) && !refersToVariables(r.args) && !c.Stdin && !c.TTY {
-		d, sleeps = shell.Sleeps(r.args)
+		d, sleeps = shell.OnlySleeps(r.args)
 		sleeps = sleeps && d != 0
 	}
 	r.state.InHook = r.runsHook(c)

@@ -29,7 +29,7 @@ func needsOf(args []string) needs {
 		size += len(arg)
 	}
 	if size < minCachedBytes {
-		return needs{shell.Unknown(args), shell.ImageFiles(args)}
+		return needs{shell.UnknownPrograms(args), shell.ImageFiles(args)}
 	}
 	hash := sha256.New()
 	for _, arg := range args {
@@ -40,7 +40,7 @@ func needsOf(args []string) needs {
 	if known, ok := verdicts.Get(key); ok {
 		return known.(needs)
 	}
-	n := needs{shell.Unknown(args), shell.ImageFiles(args)}
+	n := needs{shell.UnknownPrograms(args), shell.ImageFiles(args)}
 	verdicts.Add(key, n)
 	return n
 }

@@ -39,7 +39,7 @@ func (sh *shell) number(s string, depth int) int64 {
 		if depth > mostIndirections {
 			failExpansion("%s: expression recursion level exceeded", s)
 		}
-		v, ok := sh.lookup(s)
+		v, ok := sh.variable(s)
 		if !ok && sh.opt.nounset {
 			failExpansion("%s: parameter not set", s)
 		}
@@ -131,7 +131,7 @@ func (sh *shell) assignable(x syntax.ArithmExpr) (name string, index *int64) {
 
 func (sh *shell) element(name string, index *int64) int64 {
 	if index == nil {
-		v, _ := sh.lookup(name)
+		v, _ := sh.variable(name)
 		return sh.number(v, 0)
 	}
 	list := sh.vars[name].list

@@ -42,7 +42,7 @@ func (sh *shell) assign(as *syntax.Assign) {
 	}
 	text := sh.text(as.Value)
 	if sh.opt.xtrace {
-		ps4, _ := sh.lookup("PS4")
+		ps4, _ := sh.variable("PS4")
 		sh.p.errorf("%s%s=%s", ps4, name, quote(text))
 	}
 	if as.Index != nil {
@@ -50,7 +50,7 @@ func (sh *shell) assign(as *syntax.Assign) {
 		return
 	}
 	if as.Append {
-		old, _ := sh.lookup(name)
+		old, _ := sh.variable(name)
 		sh.p.hold(len(old))
 		text = old + text
 		sh.p.hold(-len(old))

@@ -224,3 +224,33 @@ func stat(p *proc, args []string) int {
 	}
 	return status
 }
+
+// fileMode turns the mode bits of Unix into those of Go.
+func fileMode(bits uint64) fs.FileMode {
+	mode := fs.FileMode(bits & 0o777)
+	if bits&0o4000 != 0 {
+		mode |= fs.ModeSetuid
+	}
+	if bits&0o2000 != 0 {
+		mode |= fs.ModeSetgid
+	}
+	if bits&0o1000 != 0 {
+		mode |= fs.ModeSticky
+	}
+	return mode
+}
+
+// unixMode is the reverse of fileMode.
+func unixMode(mode fs.FileMode) uint32 {
+	bits := uint32(mode & fs.ModePerm)
+	if mode&fs.ModeSetuid != 0 {
+		bits |= 0o4000
+	}
+	if mode&fs.ModeSetgid != 0 {
+		bits |= 0o2000
+	}
+	if mode&fs.ModeSticky != 0 {
+		bits |= 0o1000
+	}
+	return bits
+}

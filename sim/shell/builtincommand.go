@@ -21,7 +21,7 @@ func builtinType(sh *shell, args []string) flow {
 			text = "a shell keyword"
 		} else if builtinTable[name] != nil {
 			text = "a shell builtin"
-		} else if at, err := sh.p.look(name, sh.path()); err == nil {
+		} else if at, err := sh.p.findPath(name, sh.path()); err == nil {
 			text = at
 		}
 		if text == "" {
@@ -44,7 +44,7 @@ func builtinHash(sh *shell, args []string) flow {
 		if _, ok := sh.funcs[name]; ok {
 			continue
 		}
-		if _, err := sh.p.look(name, sh.path()); err != nil {
+		if _, err := sh.p.findPath(name, sh.path()); err != nil {
 			sh.fail("hash: %s: not found", name)
 		}
 	}
@@ -94,7 +94,7 @@ func (sh *shell) commandV(name string) {
 		sh.p.printf("alias %s=%s\n", name, quoted(alias))
 	} else if isFunc || builtinTable[name] != nil || syntax.IsKeyword(name) {
 		sh.p.print(name + "\n")
-	} else if at, err := sh.p.look(name, sh.path()); err == nil {
+	} else if at, err := sh.p.findPath(name, sh.path()); err == nil {
 		sh.p.print(at + "\n")
 	} else {
 		sh.status = 127

@@ -13,11 +13,11 @@ func builtinCd(sh *shell, args []string) flow {
 	switch {
 	case len(args) < 2:
 		var ok bool
-		if to, ok = sh.lookup("HOME"); !ok {
+		if to, ok = sh.variable("HOME"); !ok {
 			return sh.fail("cd: HOME not set")
 		}
 	case args[1] == "-":
-		to, _ = sh.lookup("OLDPWD")
+		to, _ = sh.variable("OLDPWD")
 		if to == "" {
 			return sh.fail("cd: OLDPWD not set")
 		}

@@ -54,7 +54,7 @@ func builtinExec(sh *shell, args []string) flow {
 // replaceBy runs a program that takes the place of the shell: signals have
 // their default effect again, and it gets the ID of the shell.
 func (sh *shell) replaceBy(args []string, prefix string) flow {
-	run, status, err := sh.p.find(args, sh.path())
+	run, status, err := sh.p.loadProgram(args, sh.path())
 	if err != nil {
 		sh.errorf("%s%s", prefix, err)
 		sh.status = status

@@ -32,7 +32,7 @@ func TestSleeps(t *testing.T) {
 		{[]string{"sh"}, 0, false},
 		{nil, 0, false},
 	} {
-		if got, ok := Sleeps(tt.args); got != tt.want || ok != tt.ok {
+		if got, ok := OnlySleeps(tt.args); got != tt.want || ok != tt.ok {
 			t.Errorf("%q: got %v, %v; want %v, %v", tt.args, got, ok, tt.want, tt.ok)
 		}
 	}
@@ -51,7 +51,7 @@ func TestRuns(t *testing.T) {
 		{[]string{"nginx"}, false}, {[]string{"/opt/sh"}, false}, {[]string{"./sh"}, false}, {[]string{""}, false}, {nil, false},
 		{[]string{"/run.sh"}, true}, {[]string{"/run.py"}, false}, {[]string{"/data"}, false}, {[]string{"/etc"}, false},
 	} {
-		if got := RunsFile(f, tt.args); got != tt.want {
+		if got := CanRunIn(f, tt.args); got != tt.want {
 			t.Errorf("%q: got %v, want %v", tt.args, got, tt.want)
 		}
 	}
@@ -72,13 +72,13 @@ func TestUnknown(t *testing.T) {
 		{[]string{"sh", "-co", "errexit"}, "[]"},
 		{[]string{"sh", "-c", `exec "/opt/app" "$@"; 'nginx' -g x; command "redis"-server; "$x"; "ls"`}, "[/opt/app nginx redis-server]"},
 	} {
-		if got := "[" + join(Unknown(tt.args)) + "]"; got != tt.want {
+		if got := "[" + join(UnknownPrograms(tt.args)) + "]"; got != tt.want {
 			t.Errorf("%q: got %v, want %v", tt.args, got, tt.want)
 		}
 	}
 	f := NewFS(0)
 	must(t, f.WriteFile("/opt/app", []byte("#!/bin/sh\n"), 0o755))
-	if got := UnknownFile(f, []string{"sh", "-c", "/opt/app; /opt/other"}); join(got) != "/opt/other" {
+	if got := UnknownProgramsIn(f, []string{"sh", "-c", "/opt/app; /opt/other"}); join(got) != "/opt/other" {
 		t.Errorf("got %q", got)
 	}
 }
@@ -157,7 +157,7 @@ func TestSleepCost(t *testing.T) {
 	wg.Wait()
 	// The container's file system and process table are part of it. The stack
 	// of the goroutine is not: the garbage collector shrinks it step by step. A
-	// caller that has many of these keeps a timer instead, see Sleeps.
+	// caller that has many of these keeps a timer instead, see OnlySleeps.
 	if each > 5<<10 {
 		t.Errorf("a command that sleeps costs %d bytes", each)
 	}

@@ -135,7 +135,7 @@ func dd(p *proc, args []string) int {
 	for name, n := range map[string]*int64{"bs": &bs, "count": &count, "skip": &skip, "seek": &seek} {
 		if v := values[name]; v != "" {
 			var err error
-			if *n, err = size(v); err != nil || *n < 0 {
+			if *n, err = parseSize(v); err != nil || *n < 0 {
 				return p.fail("%s: invalid number '%s'", name, v)
 			}
 		}

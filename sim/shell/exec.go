@@ -323,7 +323,7 @@ func (sh *shell) trace(args []string) {
 	for i, arg := range args {
 		quoted[i] = quote(arg)
 	}
-	ps4, _ := sh.lookup("PS4")
+	ps4, _ := sh.variable("PS4")
 	sh.p.errorf("%s%s", ps4, strings.Join(quoted, " "))
 }
 

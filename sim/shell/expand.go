@@ -226,7 +226,7 @@ func escapePattern(s string) string {
 // splitAdd adds the result of an unquoted expansion, split at IFS.
 func (w *words) splitAdd(s string) {
 	ifs := " \t\n"
-	if v, ok := w.sh.lookup("IFS"); ok {
+	if v, ok := w.sh.variable("IFS"); ok {
 		ifs = v
 	}
 	from := 0
@@ -292,11 +292,11 @@ func (w *words) tilde(s string) string {
 	home := ""
 	switch user {
 	case "":
-		home, _ = w.sh.lookup("HOME")
+		home, _ = w.sh.variable("HOME")
 	case "+":
-		home, _ = w.sh.lookup("PWD")
+		home, _ = w.sh.variable("PWD")
 	case "-":
-		home, _ = w.sh.lookup("OLDPWD")
+		home, _ = w.sh.variable("OLDPWD")
 	default:
 		if entry, ok := w.sh.p.m.userByName(user); ok {
 			home = entry.home

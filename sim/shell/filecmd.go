@@ -221,7 +221,7 @@ func mktemp(p *proc, args []string) int {
 
 func truncate(p *proc, args []string) int {
 	f, names := p.parseFlags(args, "s:c", map[string]byte{"size": 's'})
-	n, err := size(f['s'])
+	n, err := parseSize(f['s'])
 	if err != nil || n < 0 || strings.HasPrefix(f['s'], "+") {
 		return p.fail("invalid size '%s'", f['s'])
 	}

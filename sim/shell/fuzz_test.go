@@ -93,9 +93,9 @@ B`,
 		}
 		fuzzRun(t, Config{Args: []string{name, "-c", src, "name", "a", "b c"}, Stdin: strings.NewReader(input), Dir: "/tmp"})
 		fuzzRun(t, Config{Args: []string{name, "-s"}, Stdin: strings.NewReader(src + "\n" + input), Dir: "/tmp"})
-		Unknown([]string{name, "-c", src})
+		UnknownPrograms([]string{name, "-c", src})
 		ImageFiles([]string{name, "-c", src})
-		Sleeps([]string{name, "-c", src})
+		OnlySleeps([]string{name, "-c", src})
 	})
 }
 

@@ -17,7 +17,7 @@ func builtinGetopts(sh *shell, args []string) flow {
 	if len(args) > 3 {
 		params = args[3:]
 	}
-	text, _ := sh.lookup("OPTIND")
+	text, _ := sh.variable("OPTIND")
 	index, _ := strconv.Atoi(text)
 	g := getopts{sh: sh, spec: spec, params: params, index: max(index, 1), offset: sh.getopts.offset}
 	opt, ok := g.next()

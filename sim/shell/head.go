@@ -11,35 +11,16 @@ import (
 	"time"
 )
 
-func cat(p *proc, args []string) int {
-	f, names := p.parseFlags(args, "nbu", nil)
-	number := 0
-	return p.eachInput(names, func(_ string, r io.Reader) error {
-		if !f.has('n') && !f.has('b') {
-			return p.copy(p.stdout(), r)
-		}
-		return p.lines(r, func(line []byte, _ bool) bool {
-			if f.has('b') && len(line) == 0 {
-				p.print("\n")
-				return true
-			}
-			number++
-			p.printf("%6d\t%s\n", number, line)
-			return true
-		})
-	})
-}
-
-// counts understands -N, as head and tail do, in place of -n N.
-func counts(args []string) []string {
+// expandCountFlag understands -N, as head and tail do, in place of -n N.
+func expandCountFlag(args []string) []string {
 	if len(args) > 1 && len(args[1]) > 1 && args[1][0] == '-' && args[1][1] >= '0' && args[1][1] <= '9' {
 		return append([]string{args[0], "-n", args[1][1:]}, args[2:]...)
 	}
 	return args
 }
 
-// size parses a number with a suffix.
-func size(s string) (int64, error) {
+// parseSize parses a number with a suffix.
+func parseSize(s string) (int64, error) {
 	multiplier := int64(1)
 	number := strings.TrimSuffix(strings.TrimSuffix(s, "B"), "i")
 	if number == "" {
@@ -59,7 +40,7 @@ func size(s string) (int64, error) {
 var countFlags = map[string]byte{"lines": 'n', "bytes": 'c', "quiet": 'q', "verbose": 'v', "follow": 'f'}
 
 func head(p *proc, args []string) int {
-	f, names := p.parseFlags(counts(args), "n:c:qv", countFlags)
+	f, names := p.parseFlags(expandCountFlag(args), "n:c:qv", countFlags)
 	text, bytesOnly := f['n'], f.has('c')
 	if bytesOnly {
 		text = f['c']
@@ -67,7 +48,7 @@ func head(p *proc, args []string) int {
 	n := int64(10)
 	if text != "" {
 		var err error
-		if n, err = size(text); err != nil {
+		if n, err = parseSize(text); err != nil {
 			return p.fail("%v", err)
 		}
 	}
@@ -133,7 +114,7 @@ func (p *proc) allButLast(r io.Reader, n int64, bytesOnly bool) error {
 }
 
 func tail(p *proc, args []string) int {
-	f, names := p.parseFlags(counts(args), "n:c:qvfFs:", countFlags)
+	f, names := p.parseFlags(expandCountFlag(args), "n:c:qvfFs:", countFlags)
 	text, bytesOnly := f['n'], f.has('c')
 	if bytesOnly {
 		text = f['c']
@@ -142,7 +123,7 @@ func tail(p *proc, args []string) int {
 	n := int64(10)
 	if text != "" {
 		var err error
-		if n, err = size(strings.TrimLeft(text, "+-")); err != nil {
+		if n, err = parseSize(strings.TrimLeft(text, "+-")); err != nil {
 			return p.fail("%v", err)
 		}
 	}

@@ -202,9 +202,9 @@ func TestHostileScripts(t *testing.T) {
 			if used := c.FS.Root().Used(); used < 0 || used > limit+64<<10 {
 				t.Errorf("%q: %d bytes are stored", src, used)
 			}
-			Unknown([]string{"sh", "-c", src})
+			UnknownPrograms([]string{"sh", "-c", src})
 			ImageFiles([]string{"sh", "-c", src})
-			Sleeps([]string{"sh", "-c", src})
+			OnlySleeps([]string{"sh", "-c", src})
 			var now runtime.MemStats
 			runtime.ReadMemStats(&now)
 			if grown := int64(now.HeapInuse+now.StackInuse) - int64(before.HeapInuse+before.StackInuse); grown > 256<<20 {

@@ -193,3 +193,88 @@ func getent(p *proc, args []string) int {
 	}
 	return p.fail("unknown database: %s", args[1])
 }
+
+// user is an entry of /etc/passwd.
+type user struct {
+	name     string
+	uid, gid int
+	home     string
+}
+
+// entries returns the lines of a file such as /etc/passwd.
+func (m *machine) entries(file string) (list [][]string) {
+	h, err := m.fs.open(nil, file, syscall.O_RDONLY, 0)
+	if err != nil {
+		return nil
+	}
+	defer h.close()
+	buf := make([]byte, 64<<10)
+	n, err := h.readSome(buf)
+	if err != nil {
+		return nil
+	}
+	for line := range strings.Lines(string(buf[:n])) {
+		list = append(list, strings.Split(strings.TrimSuffix(line, "\n"), ":"))
+	}
+	return list
+}
+
+func (m *machine) users() (list []user) {
+	for _, f := range m.entries("/etc/passwd") {
+		if len(f) < 6 {
+			continue
+		}
+		uid, err1 := strconv.Atoi(f[2])
+		gid, err2 := strconv.Atoi(f[3])
+		if err1 == nil && err2 == nil {
+			list = append(list, user{name: f[0], uid: uid, gid: gid, home: f[5]})
+		}
+	}
+	return list
+}
+
+func (m *machine) userByName(name string) (user, bool) {
+	for _, u := range m.users() {
+		if u.name == name {
+			return u, true
+		}
+	}
+	return user{}, false
+}
+
+func (m *machine) userByID(uid int) (user, bool) {
+	for _, u := range m.users() {
+		if u.uid == uid {
+			return u, true
+		}
+	}
+	return user{}, false
+}
+
+// userName returns the name of a user, its ID if it has none.
+func (m *machine) userName(uid int) string {
+	if u, ok := m.userByID(uid); ok {
+		return u.name
+	}
+	return strconv.Itoa(uid)
+}
+
+// groupName returns the name of a group, "" if it has none.
+func (m *machine) groupName(gid int) string {
+	for _, f := range m.entries("/etc/group") {
+		if len(f) > 2 && f[2] == strconv.Itoa(gid) {
+			return f[0]
+		}
+	}
+	return ""
+}
+
+func (m *machine) groupByName(name string) (int, bool) {
+	for _, f := range m.entries("/etc/group") {
+		if len(f) > 2 && f[0] == name {
+			n, err := strconv.Atoi(f[2])
+			return n, err == nil
+		}
+	}
+	return 0, false
+}

@@ -13,7 +13,7 @@ import (
 // literal ones, that the shared image lacks and that nothing else in the command mentions.
 // Below what is mounted they may exist all the same.
 func ImageFiles(args []string) (files []string) {
-	if len(args) == 0 || !Runs(args) {
+	if len(args) == 0 || !CanRun(args) {
 		return nil
 	}
 	script, ok := inlineScript(args)

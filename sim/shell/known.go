@@ -12,13 +12,13 @@ import (
 // shells are the names of the shell.
 var shells = map[string]bool{"sh": true, "ash": true, "dash": true, "bash": true}
 
-// Runs reports whether the engine knows the program of a command: one of its
+// CanRun reports whether the engine knows the program of a command: one of its
 // own programs or a shell.
-func Runs(args []string) bool { return RunsFile(nil, args) }
+func CanRun(args []string) bool { return CanRunIn(nil, args) }
 
-// RunsFile is like Runs for a container with a file system: the program may
+// CanRunIn is like CanRun for a container with a file system: the program may
 // also be a script in it that names a shell in its first line.
-func RunsFile(fs *FS, args []string) bool {
+func CanRunIn(fs *FS, args []string) bool {
 	if len(args) == 0 {
 		return false
 	}
@@ -38,21 +38,21 @@ func RunsFile(fs *FS, args []string) bool {
 	return err == nil && programTable[path.Base(interpreter[0])] != nil
 }
 
-// Unknown returns the names of the programs that a command needs and the
+// UnknownPrograms returns the names of the programs that a command needs and the
 // engine does not know: the program itself, and the literal command names in a
 // script that "sh -c" gets.
-func Unknown(args []string) []string { return UnknownFile(nil, args) }
+func UnknownPrograms(args []string) []string { return UnknownProgramsIn(nil, args) }
 
 // maxUnknown is how many names of unknown programs are returned.
 const maxUnknown = 20
 
-// UnknownFile is like Unknown for a container with a file system: programs may
-// also be scripts in it, see [RunsFile].
-func UnknownFile(fs *FS, args []string) (unknown []string) {
+// UnknownProgramsIn is like UnknownPrograms for a container with a file system: programs may
+// also be scripts in it, see [CanRunIn].
+func UnknownProgramsIn(fs *FS, args []string) (unknown []string) {
 	if len(args) == 0 {
 		return nil
 	}
-	if !RunsFile(fs, args) {
+	if !CanRunIn(fs, args) {
 		return []string{shortName(args[0])}
 	}
 	script, ok := inlineScript(args)
@@ -86,7 +86,7 @@ func UnknownFile(fs *FS, args []string) (unknown []string) {
 		}
 		name := commandName(call)
 		relative := strings.Contains(name, "/") && !strings.HasPrefix(name, "/")
-		if name != "" && !relative && !known[name] && builtinTable[name] == nil && !RunsFile(fs, []string{name}) {
+		if name != "" && !relative && !known[name] && builtinTable[name] == nil && !CanRunIn(fs, []string{name}) {
 			known[name] = true
 			unknown = append(unknown, shortName(name))
 		}
@@ -144,10 +144,10 @@ func isOption(arg string) bool {
 	return len(arg) > 1 && (arg[0] == '-' || arg[0] == '+')
 }
 
-// Sleeps reports whether a command does nothing but sleep, such as "sleep 1h"
+// OnlySleeps reports whether a command does nothing but sleep, such as "sleep 1h"
 // or sh -c "sleep infinity", and for how long; forever is a negative duration. A
 // caller can then keep a timer instead of calling Run.
-func Sleeps(args []string) (d time.Duration, ok bool) {
+func OnlySleeps(args []string) (d time.Duration, ok bool) {
 	if len(args) == 0 {
 		return 0, false
 	}
@@ -157,8 +157,8 @@ func Sleeps(args []string) (d time.Duration, ok bool) {
 			return 0, false
 		}
 	}
-	if path.Base(args[0]) != "sleep" || !Runs(args) {
-		if path.Base(args[0]) == "tail" && Runs(args) && len(args) == 3 && args[1] == "-f" && args[2] == "/dev/null" {
+	if path.Base(args[0]) != "sleep" || !CanRun(args) {
+		if path.Base(args[0]) == "tail" && CanRun(args) && len(args) == 3 && args[1] == "-f" && args[2] == "/dev/null" {
 			return -1, true
 		}
 		return 0, false

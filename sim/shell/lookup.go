@@ -4,9 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"path"
-	"strconv"
 	"strings"
 	"syscall"
 )
@@ -17,8 +15,8 @@ const defaultPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bi
 // program is the code of a program; args[0] is its name.
 type program func(p *proc, args []string) int
 
-// look returns the path of a program.
-func (p *proc) look(name, searchPath string) (string, error) {
+// findPath returns the path of a program.
+func (p *proc) findPath(name, searchPath string) (string, error) {
 	p.step(4)
 	if strings.Contains(name, "/") {
 		info, err := p.m.fs.stat(p.cred, p.abs(name), true)
@@ -56,11 +54,11 @@ func (p *proc) look(name, searchPath string) (string, error) {
 	return "", failure
 }
 
-// find returns the code of a program: one of the engine, or a script in the
+// loadProgram returns the code of a program: one of the engine, or a script in the
 // file system of the container. The status is that of a shell that fails to
 // start it.
-func (p *proc) find(args []string, searchPath string) (run program, status int, err error) {
-	at, err := p.look(args[0], searchPath)
+func (p *proc) loadProgram(args []string, searchPath string) (run program, status int, err error) {
+	at, err := p.findPath(args[0], searchPath)
 	if err != nil {
 		status = 126
 		if errors.Is(err, errNotFound) || errors.Is(err, syscall.ENOENT) || errors.Is(err, syscall.ENOTDIR) {
@@ -147,126 +145,11 @@ func (p *proc) readScript(name string) (string, error) {
 	return string(data), err
 }
 
-// user is an entry of /etc/passwd.
-type user struct {
-	name     string
-	uid, gid int
-	home     string
-}
-
-// entries returns the lines of a file such as /etc/passwd.
-func (m *machine) entries(file string) (list [][]string) {
-	h, err := m.fs.open(nil, file, syscall.O_RDONLY, 0)
-	if err != nil {
-		return nil
-	}
-	defer h.close()
-	buf := make([]byte, 64<<10)
-	n, err := h.readSome(buf)
-	if err != nil {
-		return nil
-	}
-	for line := range strings.Lines(string(buf[:n])) {
-		list = append(list, strings.Split(strings.TrimSuffix(line, "\n"), ":"))
-	}
-	return list
-}
-
-func (m *machine) users() (list []user) {
-	for _, f := range m.entries("/etc/passwd") {
-		if len(f) < 6 {
-			continue
-		}
-		uid, err1 := strconv.Atoi(f[2])
-		gid, err2 := strconv.Atoi(f[3])
-		if err1 == nil && err2 == nil {
-			list = append(list, user{name: f[0], uid: uid, gid: gid, home: f[5]})
-		}
-	}
-	return list
-}
-
-func (m *machine) userByName(name string) (user, bool) {
-	for _, u := range m.users() {
-		if u.name == name {
-			return u, true
-		}
-	}
-	return user{}, false
-}
-
-func (m *machine) userByID(uid int) (user, bool) {
-	for _, u := range m.users() {
-		if u.uid == uid {
-			return u, true
-		}
-	}
-	return user{}, false
-}
-
-// userName returns the name of a user, its ID if it has none.
-func (m *machine) userName(uid int) string {
-	if u, ok := m.userByID(uid); ok {
-		return u.name
-	}
-	return strconv.Itoa(uid)
-}
-
-// groupName returns the name of a group, "" if it has none.
-func (m *machine) groupName(gid int) string {
-	for _, f := range m.entries("/etc/group") {
-		if len(f) > 2 && f[2] == strconv.Itoa(gid) {
-			return f[0]
-		}
-	}
-	return ""
-}
-
-func (m *machine) groupByName(name string) (int, bool) {
-	for _, f := range m.entries("/etc/group") {
-		if len(f) > 2 && f[0] == name {
-			n, err := strconv.Atoi(f[2])
-			return n, err == nil
-		}
-	}
-	return 0, false
-}
-
-// fileMode turns the mode bits of Unix into those of Go.
-func fileMode(bits uint64) fs.FileMode {
-	mode := fs.FileMode(bits & 0o777)
-	if bits&0o4000 != 0 {
-		mode |= fs.ModeSetuid
-	}
-	if bits&0o2000 != 0 {
-		mode |= fs.ModeSetgid
-	}
-	if bits&0o1000 != 0 {
-		mode |= fs.ModeSticky
-	}
-	return mode
-}
-
-// unixMode is the reverse of fileMode.
-func unixMode(mode fs.FileMode) uint32 {
-	bits := uint32(mode & fs.ModePerm)
-	if mode&fs.ModeSetuid != 0 {
-		bits |= 0o4000
-	}
-	if mode&fs.ModeSetgid != 0 {
-		bits |= 0o2000
-	}
-	if mode&fs.ModeSticky != 0 {
-		bits |= 0o1000
-	}
-	return bits
-}
-
 func which(p *proc, args []string) int {
 	_, names := p.parseFlags(args, "", nil)
 	status := 0
 	for _, name := range names {
-		at, err := p.look(name, p.getenv("PATH"))
+		at, err := p.findPath(name, p.getenv("PATH"))
 		if err != nil {
 			status = 1
 			continue

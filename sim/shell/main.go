@@ -4,6 +4,7 @@ import (
 	"io"
 	"path"
 	"strings"
+	"syscall"
 
 	"mvdan.cc/sh/v3/syntax"
 )
@@ -160,7 +161,7 @@ func (sh *shell) runLine(stmts []*syntax.Stmt) (f flow) {
 	}
 	p.level, p.fds = shellProc.level, shellProc.fds.dup()
 	p.standIn(shellProc)
-	restore := shellProc.m.tty.onInterrupt(func() { p.cancel(killed(2)) })
+	restore := shellProc.m.tty.onInterrupt(func() { p.cancel(killed(syscall.SIGINT)) })
 	sh.p = p
 	state := *sh
 	ended := true
@@ -236,7 +237,7 @@ func (in *lineInput) Read(b []byte) (int, error) {
 func (in *lineInput) line(prompt string) (string, bool) {
 	sh := in.sh
 	if sh.interactive {
-		ps, _ := sh.lookup(prompt)
+		ps, _ := sh.variable(prompt)
 		_, _ = io.WriteString(stream{sh.p, 2}, sh.expandPrompt(ps))
 	}
 	var line []byte
@@ -257,7 +258,7 @@ func (in *lineInput) line(prompt string) (string, bool) {
 
 // expandPrompt expands the escapes of a prompt.
 func (sh *shell) expandPrompt(ps string) string {
-	home, _ := sh.lookup("HOME")
+	home, _ := sh.variable("HOME")
 	dir := sh.p.dir
 	if home != "" && home != "/" && (dir == home || strings.HasPrefix(dir, home+"/")) {
 		dir = "~" + strings.TrimPrefix(dir, home)

@@ -18,7 +18,7 @@ func (w *words) param(pe *syntax.ParamExp, q quoting) {
 		w.result(v.text(), q)
 	case v.star && q != unquoted || !w.split:
 		sep := " "
-		if ifs, ok := w.sh.lookup("IFS"); ok && v.star {
+		if ifs, ok := w.sh.variable("IFS"); ok && v.star {
 			sep = firstRune(ifs)
 		}
 		w.grow(totalLen(v.elems))
@@ -62,7 +62,7 @@ func (sh *shell) param(w *words, pe *syntax.ParamExp, q quoting) *value {
 		if index := literalIndex(pe); index == "@" || index == "*" {
 			return sh.indexes(name, index == "*")
 		}
-		target, _ := sh.lookup(name)
+		target, _ := sh.variable(name)
 		if !syntax.ValidName(target) {
 			failExpansion("%s: invalid indirect expansion", name)
 		}

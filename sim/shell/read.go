@@ -189,7 +189,7 @@ func (sh *shell) readLine(o readOptions) (line []byte, escaped []bool, ended boo
 // splitRead splits a line at IFS into at most n parts; -1 = all.
 func (sh *shell) splitRead(line []byte, escaped []bool, n int) (parts []string) {
 	ifs := " \t\n"
-	if v, ok := sh.lookup("IFS"); ok {
+	if v, ok := sh.variable("IFS"); ok {
 		ifs = v
 	}
 	is := func(i int, set string) bool { return !escaped[i] && strings.IndexByte(set, line[i]) >= 0 }

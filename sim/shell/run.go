@@ -125,11 +125,11 @@ func (p *proc) begin() (program, error) {
 	if err := p.m.fs.mkdirAll(nil, p.dir, 0o755); err != nil {
 		return nil, fmt.Errorf("working directory %s: %s", p.dir, errText(err))
 	}
-	run, _, err := p.find(p.args, p.getenv("PATH"))
+	run, _, err := p.loadProgram(p.args, p.getenv("PATH"))
 	if err == nil {
 		return run, nil
 	}
-	if _, err := p.look(name, p.getenv("PATH")); errors.Is(err, syscall.EACCES) {
+	if _, err := p.findPath(name, p.getenv("PATH")); errors.Is(err, syscall.EACCES) {
 		return nil, fmt.Errorf("exec: %q: permission denied", name)
 	}
 	return nil, fmt.Errorf("exec: %q: %w", name, ErrUnknownProgram)

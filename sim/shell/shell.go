@@ -147,8 +147,8 @@ func (sh *shell) hold(n int) {
 	sh.p.hold(n)
 }
 
-// lookup returns the value of a variable and whether it is set.
-func (sh *shell) lookup(name string) (string, bool) {
+// variable returns the value of a variable and whether it is set.
+func (sh *shell) variable(name string) (string, bool) {
 	v, ok := sh.vars[name]
 	if !ok || !v.set {
 		return sh.dynamic(name)
@@ -255,7 +255,7 @@ func (sh *shell) environ() []string {
 		if !v.exported {
 			continue
 		}
-		if s, ok := sh.lookup(name); ok || v.set {
+		if s, ok := sh.variable(name); ok || v.set {
 			env = append(env, name+"="+s)
 		}
 	}

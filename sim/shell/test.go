@@ -258,7 +258,7 @@ func (sh *shell) testUnary(x *syntax.UnaryTest) bool {
 	arg := sh.text(w)
 	switch x.Op {
 	case syntax.TsVarSet:
-		_, set := sh.lookup(arg)
+		_, set := sh.variable(arg)
 		return set
 	case syntax.TsOptSet:
 		for _, opt := range optionTable {
