@@ -69,31 +69,36 @@ func (sh *shell) restoreLocal(name string, v variable) {
 
 // program runs a program in the foreground and returns its status.
 func (sh *shell) program(args []string) int {
-	run, status, err := sh.p.find(args, sh.path())
+	run, status, err := sh.p.loadProgram(args, sh.path())
 	if err != nil {
 		sh.errorf("%s", err)
 		return status
 	}
-	p, err := sh.p.m.newProc(sh.p.ctx, sh.p, args)
+	c, err := sh.p.m.newProc(sh.p.ctx, sh.p, args)
 	if err != nil {
 		sh.errorf("can't fork: %s", errText(err))
 		return 2
 	}
-	p.env = sh.environ()
-	size := totalLen(p.env)
-	p.fds = sh.p.fds.dup()
-	p.level = sh.p.level
+	c.env = sh.environ()
+	size := totalLen(c.env)
 	sh.p.hold(size)
 	defer sh.p.hold(-size)
-	status = p.finish(func() int { return run(p, args) })
-	sh.p.since = p.since
-	sh.p.abortIfDone()
+	return sh.p.runForeground(c, run, args)
+}
+
+// runForeground runs the code of a child with the open files of the process, and returns its status.
+func (p *proc) runForeground(c *proc, run program, args []string) int {
+	c.fds = p.fds.dup()
+	c.level = p.level
+	status := c.finish(func() int { return run(c, args) })
+	p.since = c.since
+	p.abortIfDone()
 	return status
 }
 
 // path returns where programs are looked for.
 func (sh *shell) path() string {
-	path, _ := sh.lookup("PATH")
+	path, _ := sh.variable("PATH")
 	return path
 }
 
@@ -110,7 +115,7 @@ func (p *proc) child(args []string) int { return p.childWith(args, func(*proc) {
 // childWith is child, with a function that gets the process before it runs.
 func (p *proc) childWith(args []string, started func(*proc)) int {
 	defer p.enter()()
-	run, status, err := p.find(args, p.getenv("PATH"))
+	run, status, err := p.loadProgram(args, p.getenv("PATH"))
 	if err != nil {
 		p.fail("%v", err)
 		return status
@@ -120,11 +125,6 @@ func (p *proc) childWith(args []string, started func(*proc)) int {
 		p.fail("can't fork: %s", errText(err))
 		return 1
 	}
-	c.fds = p.fds.dup()
-	c.level = p.level
 	started(c)
-	status = c.finish(func() int { return run(c, args) })
-	p.since = c.since
-	p.abortIfDone()
-	return status
+	return p.runForeground(c, run, args)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"sync"
+	"syscall"
 
 	"mvdan.cc/sh/v3/syntax"
 )
@@ -92,7 +93,7 @@ func (sh *shell) forkFailed(err error) {
 // pipeline runs the elements of a pipeline at the same time.
 func (sh *shell) pipeline(cmd *syntax.BinaryCmd) {
 	elems := []*syntax.Stmt{cmd.Y}
-	all := []bool{cmd.Op == syntax.PipeAll}
+	withStderr := []bool{cmd.Op == syntax.PipeAll}
 	x := cmd.X
 	for {
 		inner, ok := x.Cmd.(*syntax.BinaryCmd)
@@ -100,13 +101,13 @@ func (sh *shell) pipeline(cmd *syntax.BinaryCmd) {
 			break
 		}
 		elems = append(elems, inner.Y)
-		all = append(all, inner.Op == syntax.PipeAll)
+		withStderr = append(withStderr, inner.Op == syntax.PipeAll)
 		x = inner.X
 	}
 	elems = append(elems, x)
 	n := len(elems)
 	statuses := make([]int, n)
-	sh.runPipeline(elems, all, statuses)
+	sh.runPipeline(elems, withStderr, statuses)
 	sh.status = statuses[0]
 	sh.pipeStatus = slices.Clone(statuses)
 	slices.Reverse(sh.pipeStatus)
@@ -121,12 +122,18 @@ func (sh *shell) pipeline(cmd *syntax.BinaryCmd) {
 }
 
 // runPipeline runs elements, the last first in the list.
-func (sh *shell) runPipeline(elems []*syntax.Stmt, all []bool, statuses []int) {
+func (sh *shell) runPipeline(elems []*syntax.Stmt, withStderr []bool, statuses []int) {
 	m := sh.p.m
 	ctx, cancel := context.WithCancelCause(sh.p.ctx)
 	defer cancel(nil)
 	var wg sync.WaitGroup
 	var in *ofile
+	failFork := func(err error) {
+		in.release(m)
+		cancel(killed(syscall.SIGTERM))
+		sh.p.idle(wg.Wait)
+		sh.forkFailed(err)
+	}
 	for i := len(elems) - 1; i > 0; i-- {
 		err := m.mayOpen(2)
 		var p *proc
@@ -134,10 +141,7 @@ func (sh *shell) runPipeline(elems []*syntax.Stmt, all []bool, statuses []int) {
 			p, err = m.newProc(ctx, sh.p, sh.p.args)
 		}
 		if err != nil {
-			in.release(m)
-			cancel(killed(15))
-			sh.p.idle(wg.Wait)
-			sh.forkFailed(err)
+			failFork(err)
 		}
 		pp := newPipe(m)
 		p.fds = sh.p.fds.dup()
@@ -146,7 +150,7 @@ func (sh *shell) runPipeline(elems []*syntax.Stmt, all []bool, statuses []int) {
 		}
 		in = m.newFile(pipeReader{pp})
 		p.fds.set(m, 1, m.newFile(pipeWriter{pp}))
-		if all[i-1] {
+		if withStderr[i-1] {
 			p.fds.set(m, 2, p.fds[1].dup())
 		}
 		c, st := sh.fork(p), elems[i]
@@ -162,10 +166,7 @@ func (sh *shell) runPipeline(elems []*syntax.Stmt, all []bool, statuses []int) {
 	}
 	p, err := m.newProc(ctx, sh.p, sh.p.args)
 	if err != nil {
-		in.release(m)
-		cancel(killed(15))
-		sh.p.idle(wg.Wait)
-		sh.forkFailed(err)
+		failFork(err)
 	}
 	p.fds = sh.p.fds.dup()
 	p.fds.set(m, 0, in)
