@@ -33,8 +33,8 @@ func (cl *client) likelyCause(r *request, answer recording.ResponseSummary) (seq
 	w := newWrite(r, answer)
 	w.client, w.versions = cl, &cl.written
 	cl.noteBusy(w)
-	defer w.useRoom()()
-	cl.findEvents(r, w)
+	defer w.takeEventBuffer()()
+	cl.collectEvents(r, w)
 	w.reported = cl.reports.isConnected(w.answered)
 	if w.hasReceivedMade() {
 		w.made = ""
@@ -64,7 +64,7 @@ func (cl *client) likelyCause(r *request, answer recording.ResponseSummary) (seq
 
 // findCause returns the likeliest cause of the write; nil if none is likely. woken is set if it need not be related.
 func (w *write) findCause(c *candidates) (cause *event, woken bool) {
-	if cause = w.retried(); cause != nil {
+	if cause = w.causeOfRetry(); cause != nil {
 		return cause, false
 	}
 	if w.busy.shared {
@@ -172,8 +172,8 @@ func (w *write) hasReceivedMade() bool {
 	})
 }
 
-// retried returns the cause of the write that this one repeats, because it had a conflict; nil if there is none.
-func (w *write) retried() *event {
+// causeOfRetry returns the cause of the write that this one repeats, because it had a conflict; nil if there is none.
+func (w *write) causeOfRetry() *event {
 	for _, r := range w.runs {
 		if last := r.cause.lastRun(w); !r.cause.isUnknown() && last.isRetriedBy(w) && last.isContinuedBy(w, time.Time{}, maxPause) {
 			return r.cause
@@ -415,89 +415,6 @@ func (w *write) laterVersions() (list []*event) {
 		}
 	}
 	return list
-}
-
-// findEvents finds the recent events that the client had received when it sent a write. Of what several watches were sent
-// at about the same time only the first one counts.
-func (cl *client) findEvents(r *request, wr *write) {
-	var isKnown bool
-	if wr.watches, isKnown = cl.watchesOf(r, wr); !isKnown {
-		wr.runs, wr.repeated = nil, nil
-		return
-	}
-	if r.call.Status != http.StatusConflict {
-		wr.completeUnsent(r.hasSentObject())
-	}
-	watched := map[string]int{} // how many watches a resource has
-	for _, w := range wr.watches {
-		watched[w.Resource]++
-	}
-	sent := map[sentOnce]int{} // → the index in wr.events
-	var related, ofNamespace eventIndexes
-	relatives := wr.newRelatives()
-	for _, w := range wr.watches {
-		isShared := watched[w.Resource] > 1
-		w.mu.Lock()
-		recent := w.eventsBetween(wr.oldest, wr.began)
-		wr.events = slices.Grow(wr.events, len(recent))
-		for i := range recent {
-			e := &recent[i]
-			if isShared {
-				once := sentOnce{e.sent, e.listed}
-				if i, found := sent[once]; found && !w.Since.After(wr.events[i].at) && !wr.events[i].opened.After(e.at) {
-					if e.at.Before(wr.events[i].at) {
-						wr.events[i] = e.event
-					}
-					continue
-				}
-				sent[once] = len(wr.events)
-			}
-			if relatives.mayInclude(e) && wr.isRelatedTo(e.event) {
-				related = append(related, len(wr.events))
-			}
-			if e.traits.name == relatives.namespace && wr.isNamespace(e.event) {
-				ofNamespace = append(ofNamespace, len(wr.events))
-			}
-			wr.events = append(wr.events, e.event)
-		}
-		for _, e := range w.foundFor(wr, r.kinds) {
-			if wr.isRelatedTo(e) {
-				related = append(related, len(wr.events))
-			}
-			if wr.isNamespace(e) {
-				ofNamespace = append(ofNamespace, len(wr.events))
-			}
-			wr.events = append(wr.events, e)
-		}
-		wr.lost = later(wr.lost, w.lost)
-		w.mu.Unlock()
-	}
-	wr.related, wr.ofNamespace = related.of(wr.events), ofNamespace.of(wr.events)
-}
-
-// completeUnsent adds what relates other objects to the written one, from its last version that the client has received: neither
-// the answer to a refused patch or deletion nor what was sent has that.
-func (w *write) completeUnsent(sent bool) {
-	if !w.failed || !w.existed || len(w.owners) > 0 || w.object.Name == "" {
-		return
-	}
-	last := w.lastEvent(w.began, func(e *event) bool { return e.isOf(w.object) && e.change != observe.Deleted })
-	if last == nil {
-		return
-	}
-	for _, o := range last.owners {
-		w.owners = append(w.owners, recording.OwnerReference{Name: o.mentioned.object, UID: o.uid})
-	}
-	w.object.UID = cmp.Or(w.object.UID, last.uid)
-	if !sent {
-		w.names.Mentions = last.names
-	}
-}
-
-// sentOnce is what several watches may be sent.
-type sentOnce struct {
-	*sentEvent
-	listed bool
 }
 
 // fullConn is the number of watches on a connection over HTTP/2 beside which it may be full: it takes 100 requests at once.

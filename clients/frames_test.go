@@ -84,7 +84,7 @@ func TestEventOfManyWatchesCountsOnce(t *testing.T) {
 		req := httptest.NewRequest("PUT", sites+"/shop", nil)
 		req.RemoteAddr = conn
 		w := &write{began: time.Now()}
-		cl.findEvents(newRequest(f.observer, f.clients.frames, cl, req, &observe.Caller{}), w)
+		cl.collectEvents(newRequest(f.observer, f.clients.frames, cl, req, &observe.Caller{}), w)
 		events := w.events
 		if len(events) != 1 || events[0] != want {
 			t.Errorf("a write from %s: %d events", conn, len(events))

@@ -76,16 +76,16 @@ func (x eventIndexes) of(events []*event) (list []*event) {
 	return list
 }
 
-// eventRooms are slices that writes have used for the events of their clients, which may be thousands.
-var eventRooms = sync.Pool{New: func() any { return new([]*event) }}
+// eventBuffers are slices that writes have used for the events of their clients, which may be thousands.
+var eventBuffers = sync.Pool{New: func() any { return new([]*event) }}
 
-// useRoom takes a slice for the events of a write, until free is called.
-func (w *write) useRoom() (free func()) {
-	room := eventRooms.Get().(*[]*event)
-	w.events = (*room)[:0]
+// takeEventBuffer takes a slice for the events of a write, until free is called.
+func (w *write) takeEventBuffer() (free func()) {
+	buffer := eventBuffers.Get().(*[]*event)
+	w.events = (*buffer)[:0]
 	return func() {
 		clear(w.events)
-		*room, w.events = w.events[:0], nil
-		eventRooms.Put(room)
+		*buffer, w.events = w.events[:0], nil
+		eventBuffers.Put(buffer)
 	}
 }

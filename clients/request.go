@@ -232,6 +232,20 @@ func (r *request) record() {
 	}
 	r.client.inFlight.Add(-1)
 	now := time.Now()
+	answer := r.describeOutcome(now)
+	if r.isWorthRecording() {
+		r.findCause(answer)
+	}
+	var ended bool
+	r.call.Wrote, ended = r.served.End(r.recordLate()) // before others get the record
+	r.noteEffects(now)
+	if ended {
+		r.appendRecord(r.call, now)
+	}
+}
+
+// describeOutcome completes the record with what has become of the request, and returns what the answer says of the object.
+func (r *request) describeOutcome(now time.Time) (answer recording.ResponseSummary) {
 	c := r.call
 	c.Took, c.Status, c.DryRun = now.Sub(c.Began), r.status, c.IsWrite() && r.isDryRun()
 	switch {
@@ -241,14 +255,27 @@ func (r *request) record() {
 	default:
 		c.Error = "the client went away before it was answered"
 	}
-	var object recording.ResponseSummary
 	if r.body != nil && r.Header().Get("Content-Encoding") == "" {
-		object = recording.ParseResponse(r.Header().Get("Content-Type"), r.body.Bytes())
-		object.AddTo(c)
+		answer = recording.ParseResponse(r.Header().Get("Content-Type"), r.body.Bytes())
+		answer.AddTo(c)
 		if recording.IsNewEvent(c) && !c.Failed() {
 			c.Event = recording.ParseEvent(r.body.Bytes())
 		}
 	}
+	r.describeSent()
+	r.complete(answer)
+	if r.body != nil {
+		c.Warnings = recording.Warnings(r.Header(), c)
+	}
+	if !c.Failed() {
+		c.Webhooks = r.served.Webhooks()
+	}
+	return answer
+}
+
+// describeSent adds what only the object that was sent has.
+func (r *request) describeSent() {
+	c := r.call
 	switch {
 	case recording.IsBinding(c):
 		c.BoundTo = words.Cut(r.sent.boundTo(), maxName)
@@ -258,46 +285,43 @@ func (r *request) record() {
 	if recording.IsLeaseUpdate(c) {
 		c.TakenBy = words.Cut(r.sent.takenBy(), maxName)
 	}
-	r.complete(object)
-	if r.body != nil {
-		c.Warnings = recording.Warnings(r.Header(), c)
-	}
-	recorded := r.isWorthRecording()
-	if recorded && c.IsWrite() && !requestkind.IsReview(c.Object.Group, c.Object.Resource, c.Subresource) {
-		if r.sync == nil {
-			c.Cause, c.Unexplained = r.client.likelyCause(r, object)
-		} else if !c.Failed() && !c.DryRun {
-			r.origin = c.Began
-			r.client.written.add(ownVersion{version: c.ResourceVersion, status: c.Subresource == "status", origin: r.origin})
-		}
-	}
-	if !c.Failed() {
-		c.Webhooks = r.served.Webhooks()
-	}
-	var ended bool
-	c.Wrote, ended = r.served.End(r.recordLate())
-	if r.client.countCall(c, now); recorded && r.sync != nil {
-		r.client.reports.countCall(r.sync, c)
-	}
+}
+
+// findCause adds what has likely caused a write. What the client itself has reported as the cause is noted only.
+func (r *request) findCause(answer recording.ResponseSummary) {
+	c := r.call
 	switch {
-	case c.Verb == "get" || c.Verb == "list":
-		r.client.noteRead(c)
-	case c.TakenBy != "" && !c.Failed():
-		r.client.noteLed(now)
+	case !c.IsWrite() || requestkind.IsReview(c.Object.Group, c.Object.Resource, c.Subresource):
+	case r.sync == nil:
+		c.Cause, c.Unexplained = r.client.likelyCause(r, answer)
+	case !c.Failed() && !c.DryRun:
+		r.origin = c.Began
+		r.client.written.add(ownVersion{version: c.ResourceVersion, status: c.Subresource == "status", origin: r.origin})
+	}
+}
+
+// noteEffects notes what the request says of its client.
+func (r *request) noteEffects(now time.Time) {
+	c, cl := r.call, r.client
+	cl.countCall(c, now)
+	if r.sync != nil && r.isWorthRecording() {
+		cl.reports.countCall(r.sync, c)
+	}
+	if c.Verb == "get" || c.Verb == "list" {
+		cl.noteRead(c)
 	}
 	switch {
 	case c.Failed():
+	case c.TakenBy != "":
+		cl.noteLed(now)
 	case c.Verb == "list":
-		r.client.polls.note(r)
-		r.client.noteList(r)
+		cl.polls.note(r)
+		cl.noteList(r)
 	case c.Verb == "get", c.Verb == "create":
-		r.client.noteGet(c)
+		cl.noteGet(c)
 	}
-	r.client.refused.note(c, now)
-	r.client.permissions.note(c)
-	if ended {
-		r.appendRecord(c, now)
-	}
+	cl.refused.note(c, now)
+	cl.permissions.note(c)
 }
 
 // recordLate returns what records the request when the storage has ended what it still writes; nil if it
