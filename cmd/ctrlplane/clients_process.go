@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/pflag"
 
 	controlrest "github.com/ctrlplane/ctrlplane/control/rest"
+	"github.com/ctrlplane/ctrlplane/internal/verbs"
 	"github.com/ctrlplane/ctrlplane/internal/words"
 	"github.com/ctrlplane/ctrlplane/observe"
 )
@@ -37,12 +38,12 @@ func findSiblings(ctx context.Context, client *controlrest.Client, names []strin
 }
 
 // hintAtSiblings says which other clients of the same process an intervention has left out, with the command for them.
-func hintAtSiblings(cmd *cobra.Command, t *target, client *controlrest.Client, past string, names, changed []string) error {
+func hintAtSiblings(cmd *cobra.Command, t *target, client *controlrest.Client, names, changed []string) error {
 	siblings, err := findSiblings(cmd.Context(), client, changed, func(c observe.Client) bool {
-		switch past {
-		case "paused", "resumed":
-			return (c.State == observe.StatePaused) == (past == "resumed")
-		case "cleared":
+		switch verb := cmd.Name(); verb {
+		case verbs.Pause, verbs.Resume:
+			return (c.State == observe.StatePaused) == (verb == verbs.Resume)
+		case verbs.Clear:
 			return c.Reason != ""
 		}
 		return true

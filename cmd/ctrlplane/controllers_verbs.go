@@ -12,6 +12,7 @@ import (
 	"github.com/ctrlplane/ctrlplane/control"
 	"github.com/ctrlplane/ctrlplane/controllers/intervene"
 	"github.com/ctrlplane/ctrlplane/internal/usage"
+	"github.com/ctrlplane/ctrlplane/internal/verbs"
 )
 
 // controllersAction is a method expression of control.Interventions, or a function like it.
@@ -21,10 +22,10 @@ type controllersAction func(i control.Interventions, ctx context.Context, names 
 func addControllersVerbs(cmd *cobra.Command, t *target) {
 	addInterventionVerbs(cmd, t, controllerActors)
 	addGroup(cmd, "run", "Start, stop, scale and slow down:",
-		newInterventionVerb(t, controllerActors, "stop", "stopped", "Stop controllers with their workers, handlers and queues; held writes fail", control.Interventions.Stop),
-		newInterventionVerb(t, controllerActors, "start", "started", "Start stopped controllers again", control.Interventions.Start),
+		newInterventionVerb(t, controllerActors, verbs.Stop, "stopped", "Stop controllers with their workers, handlers and queues; held writes fail", control.Interventions.Stop),
+		newInterventionVerb(t, controllerActors, verbs.Start, "started", "Start stopped controllers again", control.Interventions.Start),
 		newControllersScale(t), newControllersSpeed(t))
-	remove := newInterventionVerb(t, controllerActors, "remove", "removed", "Remove controllers of operators that have ended from all lists", control.Interventions.Remove)
+	remove := newInterventionVerb(t, controllerActors, verbs.Remove, "removed", "Remove controllers of operators that have ended from all lists", control.Interventions.Remove)
 	remove.Long = `Remove controllers of operators whose process has ended from all lists, with the
 interventions in them. Their records remain, for trace and why. If the process is started
 again, they are listed again.
@@ -44,11 +45,11 @@ func addInterventionVerbs(cmd *cobra.Command, t *target, a actors) {
 		pause = "Hold the writes of clients; they keep reading and watching"
 	}
 	addGroup(cmd, "writes", "Hold writes:",
-		newInterventionVerb(t, a, "pause", "paused", pause, control.Interventions.Pause),
+		newInterventionVerb(t, a, verbs.Pause, "paused", pause, control.Interventions.Pause),
 		newStepCommand(t, a), newHeldCommand(t, a),
-		newInterventionVerb(t, a, "resume", "resumed", "Release held writes and resume", control.Interventions.Resume))
+		newInterventionVerb(t, a, verbs.Resume, "resumed", "Release held writes and resume", control.Interventions.Resume))
 	addGroup(cmd, "faults", "Inject faults:", newDelayCommand(t, a), newFailCommand(t, a),
-		newInterventionVerb(t, a, "clear", "cleared", "Remove delays and faults", control.Interventions.Clear))
+		newInterventionVerb(t, a, verbs.Clear, "cleared", "Remove delays and faults", control.Interventions.Clear))
 }
 
 func newInterventionVerb(t *target, a actors, verb, past, short string, do controllersAction) *cobra.Command {
@@ -75,12 +76,13 @@ func addAllFlag(cmd *cobra.Command, a actors, all *bool) {
 	cmd.Flags().BoolVar(all, "all", false, "all "+a.verb+" to which it can apply")
 }
 
-// unchanged says why an action has changed no controller or client.
+// unchanged says why a verb has changed no controller or client.
 var unchanged = map[string]string{
-	"paused": "paused already", "resumed": "not paused", "cleared": "without a delay or fault",
-	"stopped": "not running", "started": "running already", "removed": "its process has been started again",
+	verbs.Pause: "paused already", verbs.Resume: "not paused", verbs.Clear: "without a delay or fault",
+	verbs.Stop: "not running", verbs.Start: "running already", verbs.Remove: "its process has been started again",
 }
 
+// runIntervention does what the verb of cmd is for, and prints which controllers or clients have changed, after its past tense.
 func runIntervention(cmd *cobra.Command, t *target, a actors, past string, names []string, do controllersAction) error {
 	client, err := t.toChange().controlClient()
 	if err != nil {
@@ -91,14 +93,14 @@ func runIntervention(cmd *cobra.Command, t *target, a actors, past string, names
 		return err
 	}
 	text := strings.Join(done, ", ")
-	if why := unchanged[past]; text == "" && why != "" && !slices.Contains(names, control.AllControllers) {
+	if why := unchanged[cmd.Name()]; text == "" && why != "" && !slices.Contains(names, control.AllControllers) {
 		text = fmt.Sprintf("none (%s: %s)", strings.Join(names, ", "), why)
 	}
 	text = cmp.Or(text, "none")
 	if _, err = fmt.Fprintf(cmd.OutOrStdout(), "%s: %s\n", past, text); err != nil || a.splitNames || slices.Contains(names, control.AllControllers) {
 		return err
 	}
-	return hintAtSiblings(cmd, t, client, past, names, done)
+	return hintAtSiblings(cmd, t, client, names, done)
 }
 
 func newDelayCommand(t *target, a actors) *cobra.Command {

@@ -66,7 +66,7 @@ func (d *deleteCommand) run(ctx context.Context, out io.Writer, names []string) 
 			return err
 		}
 		if p.isUp() && !d.force {
-			return fmt.Errorf("control plane %q is running, nothing was deleted: stop it with %s, or use --force", p.Name, quoteCommand(programWord()+" "+p.flags()+" down"))
+			return fmt.Errorf("control plane %q is running, nothing was deleted: stop it with %s, or use --force", p.Name, quoteCommand(programWord()+" "+p.flag()+" down"))
 		}
 	}
 	var errs []error

@@ -2,11 +2,14 @@ package main
 
 import (
 	"errors"
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/ctrlplane/ctrlplane/internal/usage"
 )
 
 // flagHint is the error of a flag's value that says what to do.
@@ -100,4 +103,59 @@ func rejectLines(cmd *cobra.Command) {
 	for _, c := range cmd.Commands() {
 		rejectLines(c)
 	}
+}
+
+// rejectEmptyFlags fails for a flag that is given without a value: in a script that is
+// usually a variable that is not set, and the default would be something else than meant.
+func rejectEmptyFlags(cmd *cobra.Command) (err error) {
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		empty := f.Value.Type() == "string" && f.Value.String() == ""
+		if list, ok := f.Value.(pflag.SliceValue); ok {
+			items := list.GetSlice()
+			empty = len(items) == 0 || slices.Contains(items, "")
+		}
+		if f.Changed && empty && err == nil {
+			err = usage.Errorf("--%s: empty value: give one, or leave the flag out", f.Name)
+		}
+	})
+	return err
+}
+
+func wrapFlagError(cmd *cobra.Command, err error) error {
+	if format, ok := errors.AsType[*unknownFormatError](err); ok {
+		return usage.Errorf("--%s: %w", outputFlagName, format)
+	}
+	if invalid, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
+		if hint, ok := errors.AsType[flagHint](err); ok {
+			return usage.Errorf("--%s %q: %w", invalid.GetFlag().Name, invalid.GetValue(), hint)
+		}
+		if what, ok := flagValues[invalid.GetFlag().Value.Type()]; ok { // pflag shows the error of a Go function
+			if what = "not " + what; errors.Is(err, strconv.ErrRange) {
+				what = "out of range"
+			}
+			return usage.Errorf(`--%s %q: %s: see "%s --help"`, invalid.GetFlag().Name, invalid.GetValue(), what, cmd.CommandPath())
+		}
+	}
+	return usage.Errorf(`%w: see "%s --help"`, err, cmd.CommandPath())
+}
+
+// flagValues says what the values of flags are, by their type.
+var flagValues = map[string]string{
+	"bool": "true or false", "duration": "a duration such as 30s or 2m", "float32": "a number", "float64": "a number",
+	"int": "a whole number", "int32": "a whole number", "int64": "a whole number", "uint16": "a whole number",
+}
+
+// asFlagError wraps the error of a flag before the verb: cobra does so for the others only.
+func asFlagError(root *cobra.Command, err error) error {
+	if _, ok := errors.AsType[usage.Error](err); ok {
+		return err
+	}
+	_, unknown := errors.AsType[*pflag.NotExistError](err)
+	_, incomplete := errors.AsType[*pflag.ValueRequiredError](err)
+	_, invalid := errors.AsType[*pflag.InvalidValueError](err)
+	_, malformed := errors.AsType[*pflag.InvalidSyntaxError](err)
+	if unknown || incomplete || invalid || malformed {
+		return wrapFlagError(root, err)
+	}
+	return err
 }

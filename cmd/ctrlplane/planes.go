@@ -83,12 +83,16 @@ func (p plane) rejectStop() error {
 
 func (p plane) isUp() bool { return p.State == planeRunning || p.State == planeStarting }
 
-// flags select the control plane on a command line.
-func (p plane) flags() string {
-	if p.Name == "" || p.Ephemeral {
-		return "--data-dir " + quoteWord(p.DataDir)
+// flag selects the control plane on a command line.
+func (p plane) flag() string { return selectingFlag(p.Name, p.DataDir, p.Ephemeral) }
+
+// selectingFlag selects a control plane on a command line: by the path of its data folder if it has no name, or if byPath is
+// set, as another one may have its name.
+func selectingFlag(name, path string, byPath bool) string {
+	if name == "" || byPath {
+		return "--data-dir " + quoteWord(path)
 	}
-	return "--name " + p.Name
+	return "--name " + name
 }
 
 // allPlanes lists the control planes of this user in the platform's state folder, by name,
@@ -200,7 +204,7 @@ func (t *target) planeOfFolder() (plane, error) {
 func joinFlags(list []plane) string {
 	flags := make([]string, len(list))
 	for i, p := range list {
-		flags[i] = p.flags()
+		flags[i] = p.flag()
 	}
 	return strings.Join(flags, ", ")
 }

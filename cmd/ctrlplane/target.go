@@ -105,7 +105,7 @@ func (t *target) runningDataDir() (string, error) {
 			return "", severalRunningError(others)
 		}
 		if len(others) == 1 && t.changes && !t.named() && !inKubeconfig(others[0].path) {
-			return "", otherRunningError{fmt.Errorf("control plane %q is not running: to change another one use %s", t.name, others[0].flag())}
+			return "", otherRunningError{fmt.Errorf("control plane %q is not running: to change another one use %s", t.name, selectingFlag(others[0].state.Name, others[0].path, false))}
 		}
 		if len(others) == 1 {
 			path, state, running = others[0].path, others[0].state, true
@@ -156,14 +156,6 @@ type candidate struct {
 	state datadir.State
 }
 
-// flag selects the control plane on a command line.
-func (c candidate) flag() string {
-	if c.state.Name == "" {
-		return "--data-dir " + quoteWord(c.path)
-	}
-	return "--name " + c.state.Name
-}
-
 // candidates lists the running control planes that the target can mean if none is
 // running in the data folder of its name: a given name may be that of an ephemeral one.
 // If no name is given, private ones do not count, unless KUBECONFIG is theirs.
@@ -199,9 +191,7 @@ func severalRunningError(list []candidate) error {
 	for i, c := range list {
 		same := slices.ContainsFunc(list[:i], func(o candidate) bool { return o.state.Name == c.state.Name }) ||
 			slices.ContainsFunc(list[i+1:], func(o candidate) bool { return o.state.Name == c.state.Name })
-		if flags[i] = c.flag(); same {
-			flags[i] = "--data-dir " + quoteWord(c.path)
-		}
+		flags[i] = selectingFlag(c.state.Name, c.path, same)
 	}
 	return fmt.Errorf("several control planes are running: choose one: %s", strings.Join(flags, ", "))
 }

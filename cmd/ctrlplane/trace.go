@@ -18,8 +18,8 @@ import (
 	"github.com/ctrlplane/ctrlplane/ui/explain"
 )
 
-// traceCommand has the flags of "trace" and "why".
-type traceCommand struct {
+// traceFlags has the flags of "trace" and "why".
+type traceFlags struct {
 	target    *target
 	namespace string
 	output    *outputFlag
@@ -27,12 +27,12 @@ type traceCommand struct {
 	past      recordingFlags
 }
 
-func newTraceFlags(t *target) *traceCommand {
+func newTraceFlags(t *target) *traceFlags {
 	var formats []string
 	for _, f := range trace.Formats() {
 		formats = append(formats, string(f))
 	}
-	return &traceCommand{target: t, output: newOutput(formats...)}
+	return &traceFlags{target: t, output: newOutput(formats...)}
 }
 
 func newTraceCommand(t *target) *cobra.Command {
@@ -76,7 +76,7 @@ what led to an object. With --from, both read a recording.`,
 	return cmd
 }
 
-func (o *traceCommand) addFlags(cmd *cobra.Command) {
+func (o *traceFlags) addFlags(cmd *cobra.Command) {
 	cmd.Args = func(_ *cobra.Command, args []string) error { // bad flags come first
 		if err := requireName(o.target, cmd.CommandPath(), args); err != nil {
 			return err
@@ -89,11 +89,11 @@ func (o *traceCommand) addFlags(cmd *cobra.Command) {
 	o.output.add(cmd)
 }
 
-func (o *traceCommand) format() trace.Format {
+func (o *traceFlags) format() trace.Format {
 	return cmp.Or(trace.Format(o.output.format), trace.Text)
 }
 
-func (o *traceCommand) run(cmd *cobra.Command, args []string, follow bool, since time.Duration) error {
+func (o *traceFlags) run(cmd *cobra.Command, args []string, follow bool, since time.Duration) error {
 	format := o.format()
 	if follow && format != trace.Text && format != trace.JSON {
 		return usage.Errorf("--follow needs -o text or json, not %s", format)
@@ -122,8 +122,8 @@ func (o *traceCommand) run(cmd *cobra.Command, args []string, follow bool, since
 
 // loadRecords opens the control plane or the recording, resolves the object, and reads the
 // records.
-func (o *traceCommand) loadRecords(ctx context.Context, path string, args []string) (explainable, observe.Object, []observe.Record, error) {
-	none := func(err error) (explainable, observe.Object, []observe.Record, error) {
+func (o *traceFlags) loadRecords(ctx context.Context, path string, args []string) (traceSource, observe.Object, []observe.Record, error) {
+	none := func(err error) (traceSource, observe.Object, []observe.Record, error) {
 		return nil, observe.Object{}, nil, err
 	}
 	kind, name, err := cliargs.Object(path, args)
@@ -156,7 +156,7 @@ func (o *traceCommand) loadRecords(ctx context.Context, path string, args []stri
 const examineTimeout = 3 * time.Second
 
 // resolveController replaces what the user calls a controller or a client by its name.
-func (o *traceCommand) resolveController(ctx context.Context, src observe.Source) error {
+func (o *traceFlags) resolveController(ctx context.Context, src observe.Source) error {
 	if o.options.Controller == "" {
 		return nil
 	}

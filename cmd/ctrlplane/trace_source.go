@@ -15,8 +15,8 @@ import (
 	"github.com/ctrlplane/ctrlplane/ui"
 )
 
-// explainable is a source of records that can resolve what its users call objects.
-type explainable interface {
+// traceSource is a source of records that can resolve what its users call objects.
+type traceSource interface {
 	observe.Source
 	now() time.Time
 	// resolve returns the object that kubectl calls so. meta.IsNoMatchError reports
@@ -33,7 +33,7 @@ type explainable interface {
 }
 
 // openSource opens the control plane or, with --from, the recording.
-func (o *traceCommand) openSource() (explainable, error) {
+func (o *traceFlags) openSource() (traceSource, error) {
 	if o.past.given() {
 		return o.past.open()
 	}

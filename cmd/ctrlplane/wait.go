@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/ctrlplane/ctrlplane/control"
 	"github.com/ctrlplane/ctrlplane/health"
 	"github.com/ctrlplane/ctrlplane/internal/manifests"
 	"github.com/ctrlplane/ctrlplane/internal/suggest"
@@ -155,25 +156,7 @@ func (w *waitCommand) waitObjects(ctx context.Context, out io.Writer, args []str
 		return err
 	}
 	refs = append(refs, named...)
-	o := health.Options{Gone: w.forDeletion}
-	if client, err := w.target.controlClient(); err == nil {
-		o.Records = client
-	}
-	if !w.quiet {
-		notes := ui.NewUnreportedNotes(func() (observe.Snapshot, error) { return w.takeSnapshot(bounded, refs) })
-		o.Progress = health.LimitProgress(progressInterval, func(s health.State) {
-			note := ""
-			if s.Unreported != "" {
-				note = notes.Of(s.Unreported, s.Ref)
-				if note == "" {
-					note = w.unchangedNote(bounded, s)
-				}
-			}
-			printState(out, s, s.Message+note)
-		})
-		o.Doubtful = func(s health.State) { printState(out, s, s.Message) }
-	}
-	err = waiter.Wait(bounded, refs, o)
+	err = waiter.Wait(bounded, refs, w.options(bounded, out, refs))
 	if bad, ok := errors.AsType[*health.NotHealthyError](err); ok {
 		for _, u := range bad.Objects {
 			fmt.Fprintln(out, words.OneLine(u.Ref.String()+": "+u.Reason))
@@ -181,9 +164,33 @@ func (w *waitCommand) waitObjects(ctx context.Context, out io.Writer, args []str
 				fmt.Fprintln(out, words.OneLine(u.Ref.String()+": "+w.target.describeLog(*u.Log)))
 			}
 		}
-		w.printControllers(ctx, out, bad.Objects)
+		w.printReasons(ctx, out, bad.Objects)
 	}
 	return err
+}
+
+// options are those of waiting for objects until ctx ends. What they are like meanwhile is printed.
+func (w *waitCommand) options(ctx context.Context, out io.Writer, refs []health.Ref) health.Options {
+	o := health.Options{Gone: w.forDeletion}
+	if client, err := w.target.controlClient(); err == nil {
+		o.Records = client
+	}
+	if w.quiet {
+		return o
+	}
+	notes := ui.NewUnreportedNotes(func() (observe.Snapshot, error) { return w.takeSnapshot(ctx, refs) })
+	o.Progress = health.LimitProgress(progressInterval, func(s health.State) {
+		note := ""
+		if s.Unreported != "" {
+			note = notes.Of(s.Unreported, s.Ref)
+			if note == "" {
+				note = w.unchangedNote(ctx, s)
+			}
+		}
+		printState(out, s, s.Message+note)
+	})
+	o.Doubtful = func(s health.State) { printState(out, s, s.Message) }
+	return o
 }
 
 func printState(out io.Writer, s health.State, message string) {
@@ -230,9 +237,9 @@ const maxUnchangedNotes = 20
 // progressInterval is the least time between two lines about an object whose status is the same.
 const progressInterval = time.Second
 
-// printControllers prints which controllers fail for the objects, and which are not as they are
+// printReasons prints which controllers fail for the objects, and which are not as they are
 // usually: one of them may be the reason why an object is not healthy.
-func (w *waitCommand) printControllers(ctx context.Context, out io.Writer, objects []health.Unhealthy) {
+func (w *waitCommand) printReasons(ctx context.Context, out io.Writer, objects []health.Unhealthy) {
 	ctx, cancel := context.WithTimeout(ctx, interventionsTimeout)
 	defer cancel()
 	client, err := w.target.controlClient()
@@ -256,19 +263,29 @@ func (w *waitCommand) printControllers(ctx context.Context, out io.Writer, objec
 		if o.Ref.GroupKind() != (schema.GroupKind{Kind: "Node"}) {
 			resource = ""
 		}
-		if note := ui.UnwatchedNote(now, o.Unreported, o.Ref.Namespace, o.Ref.Name); o.Unreported != "" && note != "" {
-			fmt.Fprintf(out, "%s: %s\n", words.OneLine(o.Ref.String()), note)
-		}
-		if why := ui.DescribeFailedNode(failed, o.Node, w.target.commandLine); why != "" {
-			fmt.Fprintf(out, "%s: %s\n", words.OneLine(o.Ref.String()), why)
-		}
-		for _, ref := range failingRefs(o) {
-			for _, line := range ui.FailingFor(now, ref.Namespace, ref.Name, o.Reason) {
-				fmt.Fprintln(out, words.OneLine(o.Ref.String()+": "+line))
-			}
-		}
+		w.printReasonsOf(out, o, now, failed)
 	}
 	w.printNotRunning(ctx, out, client, now, objects)
+	w.printInterventions(out, now, resource)
+}
+
+// printReasonsOf prints what controllers, clients and Nodes have to do with an object that is not healthy.
+func (w *waitCommand) printReasonsOf(out io.Writer, o health.Unhealthy, now observe.Snapshot, failed []control.Node) {
+	if note := ui.UnwatchedNote(now, o.Unreported, o.Ref.Namespace, o.Ref.Name); o.Unreported != "" && note != "" {
+		fmt.Fprintf(out, "%s: %s\n", words.OneLine(o.Ref.String()), note)
+	}
+	if why := ui.DescribeFailedNode(failed, o.Node, w.target.commandLine); why != "" {
+		fmt.Fprintf(out, "%s: %s\n", words.OneLine(o.Ref.String()), why)
+	}
+	for _, ref := range failingRefs(o) {
+		for _, line := range ui.FailingFor(now, ref.Namespace, ref.Name, o.Reason) {
+			fmt.Fprintln(out, words.OneLine(o.Ref.String()+": "+line))
+		}
+	}
+}
+
+// printInterventions prints the interventions that may be why an object is not healthy, and how to undo them.
+func (w *waitCommand) printInterventions(out io.Writer, now observe.Snapshot, resource string) {
 	for _, i := range ui.InterventionsFor(now, resource) {
 		verb := "controllers "
 		if i.OfClient {

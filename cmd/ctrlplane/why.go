@@ -51,7 +51,7 @@ paused or stopped.`,
 	return cmd
 }
 
-func (o *traceCommand) runWhy(cmd *cobra.Command, args []string) error {
+func (o *traceFlags) runWhy(cmd *cobra.Command, args []string) error {
 	ctx := cmd.Context()
 	src, about, records, err := o.loadRecords(ctx, cmd.CommandPath(), args)
 	if err != nil {
@@ -73,7 +73,7 @@ func (o *traceCommand) runWhy(cmd *cobra.Command, args []string) error {
 
 // describeBeforeDeletion says what was wrong with an object that does not exist at the end of a recording, before its deletion
 // began: tests often delete what has failed.
-func (o *traceCommand) describeBeforeDeletion(ctx context.Context, src explainable, about observe.Object, records []observe.Record) []string {
+func (o *traceFlags) describeBeforeDeletion(ctx context.Context, src traceSource, about observe.Object, records []observe.Record) []string {
 	end, isRecorded := src.(*recordedSource)
 	if !isRecorded || !o.options.AtEnd || o.options.What == trace.Deleted {
 		return nil
@@ -95,7 +95,7 @@ func (o *traceCommand) describeBeforeDeletion(ctx context.Context, src explainab
 }
 
 // commandFor returns the command that says more about the object that the arguments name.
-func (o *traceCommand) commandFor(verb string, args []string, flags ...string) string {
+func (o *traceFlags) commandFor(verb string, args []string, flags ...string) string {
 	s := strings.Join(append([]string{verb, quoteWord(strings.Join(args, "/"))}, flags...), " ")
 	if o.namespace != "default" {
 		s += " -n " + o.namespace
