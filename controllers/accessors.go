@@ -25,67 +25,73 @@ import (
 	"k8s.io/client-go/informers/storagemigration"
 )
 
-// The group accessors are built over the facade, not over the shared factory:
+// The group accessors are built over the view, not over the shared factory:
 // so InformerFor sees every informer that a controller asks for.
 
-func (f *facade) Admissionregistration() admissionregistration.Interface {
-	return admissionregistration.New(f, metav1.NamespaceAll, nil)
+func (v *informerView) Admissionregistration() admissionregistration.Interface {
+	return admissionregistration.New(v, metav1.NamespaceAll, nil)
 }
 
-func (f *facade) Internal() apiserverinternal.Interface {
-	return apiserverinternal.New(f, metav1.NamespaceAll, nil)
+func (v *informerView) Internal() apiserverinternal.Interface {
+	return apiserverinternal.New(v, metav1.NamespaceAll, nil)
 }
 
-func (f *facade) Apps() apps.Interface { return apps.New(f, metav1.NamespaceAll, nil) }
+func (v *informerView) Apps() apps.Interface { return apps.New(v, metav1.NamespaceAll, nil) }
 
-func (f *facade) Autoscaling() autoscaling.Interface {
-	return autoscaling.New(f, metav1.NamespaceAll, nil)
+func (v *informerView) Autoscaling() autoscaling.Interface {
+	return autoscaling.New(v, metav1.NamespaceAll, nil)
 }
 
-func (f *facade) Batch() batch.Interface { return batch.New(f, metav1.NamespaceAll, nil) }
+func (v *informerView) Batch() batch.Interface { return batch.New(v, metav1.NamespaceAll, nil) }
 
-func (f *facade) Certificates() certificates.Interface {
-	return certificates.New(f, metav1.NamespaceAll, nil)
+func (v *informerView) Certificates() certificates.Interface {
+	return certificates.New(v, metav1.NamespaceAll, nil)
 }
 
-func (f *facade) Coordination() coordination.Interface {
-	return coordination.New(f, metav1.NamespaceAll, nil)
+func (v *informerView) Coordination() coordination.Interface {
+	return coordination.New(v, metav1.NamespaceAll, nil)
 }
 
-func (f *facade) Core() core.Interface { return core.New(f, metav1.NamespaceAll, nil) }
+func (v *informerView) Core() core.Interface { return core.New(v, metav1.NamespaceAll, nil) }
 
-func (f *facade) Discovery() discovery.Interface { return discovery.New(f, metav1.NamespaceAll, nil) }
-
-func (f *facade) Events() events.Interface { return events.New(f, metav1.NamespaceAll, nil) }
-
-func (f *facade) Extensions() extensions.Interface {
-	return extensions.New(f, metav1.NamespaceAll, nil)
+func (v *informerView) Discovery() discovery.Interface {
+	return discovery.New(v, metav1.NamespaceAll, nil)
 }
 
-func (f *facade) Flowcontrol() flowcontrol.Interface {
-	return flowcontrol.New(f, metav1.NamespaceAll, nil)
+func (v *informerView) Events() events.Interface { return events.New(v, metav1.NamespaceAll, nil) }
+
+func (v *informerView) Extensions() extensions.Interface {
+	return extensions.New(v, metav1.NamespaceAll, nil)
 }
 
-func (f *facade) Lifecycle() lifecycle.Interface { return lifecycle.New(f, metav1.NamespaceAll, nil) }
-
-func (f *facade) Networking() networking.Interface {
-	return networking.New(f, metav1.NamespaceAll, nil)
+func (v *informerView) Flowcontrol() flowcontrol.Interface {
+	return flowcontrol.New(v, metav1.NamespaceAll, nil)
 }
 
-func (f *facade) Node() node.Interface { return node.New(f, metav1.NamespaceAll, nil) }
-
-func (f *facade) Policy() policy.Interface { return policy.New(f, metav1.NamespaceAll, nil) }
-
-func (f *facade) Rbac() rbac.Interface { return rbac.New(f, metav1.NamespaceAll, nil) }
-
-func (f *facade) Resource() resource.Interface { return resource.New(f, metav1.NamespaceAll, nil) }
-
-func (f *facade) Scheduling() scheduling.Interface {
-	return scheduling.New(f, metav1.NamespaceAll, nil)
+func (v *informerView) Lifecycle() lifecycle.Interface {
+	return lifecycle.New(v, metav1.NamespaceAll, nil)
 }
 
-func (f *facade) Storage() storage.Interface { return storage.New(f, metav1.NamespaceAll, nil) }
+func (v *informerView) Networking() networking.Interface {
+	return networking.New(v, metav1.NamespaceAll, nil)
+}
 
-func (f *facade) Storagemigration() storagemigration.Interface {
-	return storagemigration.New(f, metav1.NamespaceAll, nil)
+func (v *informerView) Node() node.Interface { return node.New(v, metav1.NamespaceAll, nil) }
+
+func (v *informerView) Policy() policy.Interface { return policy.New(v, metav1.NamespaceAll, nil) }
+
+func (v *informerView) Rbac() rbac.Interface { return rbac.New(v, metav1.NamespaceAll, nil) }
+
+func (v *informerView) Resource() resource.Interface {
+	return resource.New(v, metav1.NamespaceAll, nil)
+}
+
+func (v *informerView) Scheduling() scheduling.Interface {
+	return scheduling.New(v, metav1.NamespaceAll, nil)
+}
+
+func (v *informerView) Storage() storage.Interface { return storage.New(v, metav1.NamespaceAll, nil) }
+
+func (v *informerView) Storagemigration() storagemigration.Interface {
+	return storagemigration.New(v, metav1.NamespaceAll, nil)
 }

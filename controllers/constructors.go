@@ -83,7 +83,7 @@ const needsCollector = "needs the garbage collector"
 // buildOwnerGraph creates the graph of owners, if the garbage collector is to run.
 func (s *Supervisor) buildOwnerGraph() {
 	gc := s.units[names.GarbageCollectorController]
-	s.informers.graphFacade = s.informers.newFacade(gc.recorder)
+	s.informers.graphView = s.informers.newView(gc.recorder)
 	if gc.status().Reason != "" || !s.config.GarbageCollectorController.EnableGarbageCollector {
 		return
 	}
@@ -94,7 +94,7 @@ func (s *Supervisor) buildOwnerGraph() {
 	ctx := klog.NewContext(s.informers.ctx, gc.logger())
 	gc.recorder.Do(func() {
 		s.informers.graph = garbagecollector.NewDependencyGraphBuilder(ctx, s.informers.metadataClient, s.informers.mapper, ignored,
-			objectOrMetadata{s.informers.graphFacade}, s.informers.started)
+			objectOrMetadata{s.informers.graphView}, s.informers.started)
 	})
 }
 

@@ -43,7 +43,7 @@ type Environment struct {
 
 func (e ExtraController) newConstructor(c app.ControllerContext) constructFunc {
 	return func(ctx context.Context) (app.Controller, error) {
-		view, ok := c.InformerFactory.(*facade)
+		view, ok := c.InformerFactory.(*informerView)
 		if !ok {
 			return nil, fmt.Errorf("informers are a %T", c.InformerFactory)
 		}

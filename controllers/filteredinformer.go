@@ -16,17 +16,17 @@ import (
 // handler runs before Start, and none gets resyncs unless it asks for them. Either Start or
 // Shutdown must be called. Reads of the stores do not wait when the control plane is slowed
 // down.
-func (f *facade) viewFiltered(resource schema.GroupVersionResource, keep func(obj any) bool) informers.SharedInformerFactory {
-	view := &facade{
-		typed: f.typed, tracked: f.tracked, metadata: f.metadata, ctx: f.ctx, sharedRecorder: f.sharedRecorder, recorder: f.recorder,
-		owner: f, filter: filter{resource, keep}, untilStart: &handlerBarrier{},
+func (v *informerView) viewFiltered(resource schema.GroupVersionResource, keep func(obj any) bool) informers.SharedInformerFactory {
+	derived := &informerView{
+		typed: v.typed, tracked: v.tracked, metadata: v.metadata, ctx: v.ctx, sharedRecorder: v.sharedRecorder, recorder: v.recorder,
+		owner: v, filter: filter{resource, keep}, untilStart: &handlerBarrier{},
 	}
-	view.untilStart.hold()
-	view.untilStart.wrapInformers(view)
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.views = append(f.views, view)
-	return view
+	derived.untilStart.hold()
+	derived.untilStart.wrapInformers(derived)
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.derived = append(v.derived, derived)
+	return derived
 }
 
 // filter selects objects of a resource.

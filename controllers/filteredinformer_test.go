@@ -39,7 +39,7 @@ func TestFilteredView(t *testing.T) {
 	factory := informers.NewSharedInformerFactory(client, 0)
 	defer factory.Shutdown()
 	defer cancel()
-	f := &facade{typed: factory, metadata: newFakeMetadata(), ctx: ctx}
+	f := &informerView{typed: factory, metadata: newFakeMetadata(), ctx: ctx}
 	view := f.viewFiltered(corev1.SchemeGroupVersion.WithResource("pods"), isUnfinished)
 	view.Start(nil)
 	pods := view.Core().V1().Pods()
@@ -103,7 +103,7 @@ func TestFilteredViewBeginsWithStart(t *testing.T) {
 	for _, starts := range []bool{true, false} {
 		ctx, cancel := context.WithCancel(t.Context())
 		factory := informers.NewSharedInformerFactory(fake.NewClientset(namedPod("runs", corev1.PodRunning)), 0)
-		f := &facade{typed: factory, metadata: newFakeMetadata(), ctx: ctx}
+		f := &informerView{typed: factory, metadata: newFakeMetadata(), ctx: ctx}
 		view := f.viewFiltered(corev1.SchemeGroupVersion.WithResource("pods"), isUnfinished)
 		f.Core().V1().Pods().Informer()
 		factory.Start(ctx.Done())

@@ -34,13 +34,13 @@ func (b *handlerBarrier) release(discard bool) {
 	})
 }
 
-// wrapInformers makes the handlers that are added to f wait for the barrier, and for no
+// wrapInformers makes the handlers that are added to a view wait for the barrier, and for no
 // other.
-func (b *handlerBarrier) wrapInformers(f *facade) {
-	if other, ok := f.typed.(deferredFactory); ok {
-		f.typed = other.SharedInformerFactory
+func (b *handlerBarrier) wrapInformers(view *informerView) {
+	if other, ok := view.typed.(deferredFactory); ok {
+		view.typed = other.SharedInformerFactory
 	}
-	f.typed = deferredFactory{f.typed, b}
+	view.typed = deferredFactory{view.typed, b}
 }
 
 func (b *handlerBarrier) runHandler(f func()) {

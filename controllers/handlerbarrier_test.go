@@ -27,7 +27,7 @@ func TestHandlersWaitForConstructor(t *testing.T) {
 				shared.StartWithContext(ctx)
 				shared.WaitForCacheSyncWithContext(ctx)
 
-				f, under := &facade{typed: shared, ctx: ctx}, &handlerBarrier{}
+				f, under := &informerView{typed: shared, ctx: ctx}, &handlerBarrier{}
 				under.wrapInformers(f)
 				events := make(chan bool, 10)
 				ready := false
@@ -76,7 +76,7 @@ func TestHandlersWaitForConstructor(t *testing.T) {
 // each other when a plugin adds an indexer to a store.
 func TestBarriersDoNotNest(t *testing.T) {
 	factory := informers.NewSharedInformerFactory(fake.NewClientset(), 0)
-	f := &facade{typed: factory, ctx: t.Context()}
+	f := &informerView{typed: factory, ctx: t.Context()}
 	(&handlerBarrier{}).wrapInformers(f)
 	view := f.viewFiltered(corev1.SchemeGroupVersion.WithResource("pods"), isUnfinished)
 	defer view.Shutdown()

@@ -24,17 +24,17 @@ import (
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
-// facade is one controller's view of the shared informers. It tracks the event
+// informerView is one controller's view of the shared informers. It tracks the event
 // handlers that the controller adds, to remove them when it stops, and decides
 // when informers start. The stores are shared.
-type facade struct {
+type informerView struct {
 	typed          informers.SharedInformerFactory
 	tracked        *trackedFactory // what typed wraps
 	metadata       metadatainformer.SharedInformerFactory
 	ctx            context.Context   // of the shared informers, not of the controller
 	sharedRecorder *observe.Recorder // of the shared informers' own calls; may be nil
 	recorder       *observe.Recorder // of the events that the handlers receive; may be nil
-	owner          *facade           // that removes the handlers; nil = this one
+	owner          *informerView     // that removes the handlers; nil = this one
 	filter         filter            // of the objects that the informers of one resource hold
 	untilStart     *handlerBarrier   // for handlers until Start or Shutdown; nil = none
 	gate           *intervene.Gate   // where syncs wait that read a store; nil = they do not
@@ -42,7 +42,7 @@ type facade struct {
 	mu       sync.Mutex
 	handlers []ownedHandler
 	used     map[reflect.Type]cache.SharedIndexInformer // by the type of their objects
-	views    []*facade                                  // of which this one is the owner, until their Shutdown
+	derived  []*informerView                            // of which this one is the owner, until their Shutdown
 }
 
 type ownedHandler struct {
@@ -52,57 +52,57 @@ type ownedHandler struct {
 }
 
 var (
-	_ informers.SharedInformerFactory = (*facade)(nil)
+	_ informers.SharedInformerFactory = (*informerView)(nil)
 	_ informerfactory.InformerFactory = objectOrMetadata{}
 )
 
-func (f *facade) handlerOwner() *facade {
-	if f.owner != nil {
-		return f.owner
+func (v *informerView) handlerOwner() *informerView {
+	if v.owner != nil {
+		return v.owner
 	}
-	return f
+	return v
 }
 
 // Start starts the informers that do not run yet. It ignores the channel: some
 // controllers pass their own, which would stop the informers of all.
-func (f *facade) Start(<-chan struct{}) { f.StartWithContext(f.ctx) }
+func (v *informerView) Start(<-chan struct{}) { v.StartWithContext(v.ctx) }
 
-func (f *facade) StartWithContext(context.Context) {
-	f.sharedRecorder.Do(func() {
-		f.typed.StartWithContext(f.ctx)
-		f.metadata.Start(f.ctx.Done())
+func (v *informerView) StartWithContext(context.Context) {
+	v.sharedRecorder.Do(func() {
+		v.typed.StartWithContext(v.ctx)
+		v.metadata.Start(v.ctx.Done())
 	})
-	if f.untilStart != nil {
-		f.untilStart.release(false)
+	if v.untilStart != nil {
+		v.untilStart.release(false)
 	}
 }
 
 // Shutdown discards events that wait for Start. The supervisor stops the shared informers.
-func (f *facade) Shutdown() {
-	if f.untilStart != nil {
-		f.untilStart.release(true)
+func (v *informerView) Shutdown() {
+	if v.untilStart != nil {
+		v.untilStart.release(true)
 	}
-	if f.owner != nil {
-		f.owner.forgetView(f)
+	if v.owner != nil {
+		v.owner.forgetView(v)
 	}
 }
 
-func (f *facade) forgetView(view *facade) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.views = slices.DeleteFunc(f.views, func(v *facade) bool { return v == view })
+func (v *informerView) forgetView(derived *informerView) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.derived = slices.DeleteFunc(v.derived, func(d *informerView) bool { return d == derived })
 }
 
-func (f *facade) WaitForCacheSync(stop <-chan struct{}) map[reflect.Type]bool {
-	return f.WaitForCacheSyncWithContext(wait.ContextForChannel(stop)).Synced
+func (v *informerView) WaitForCacheSync(stop <-chan struct{}) map[reflect.Type]bool {
+	return v.WaitForCacheSyncWithContext(wait.ContextForChannel(stop)).Synced
 }
 
 // WaitForCacheSyncWithContext waits for the informers that the controller uses: those of kinds
 // that only others use may never sync.
-func (f *facade) WaitForCacheSyncWithContext(ctx context.Context) cache.SyncResult {
-	f.mu.Lock()
-	used := maps.Clone(f.used)
-	f.mu.Unlock()
+func (v *informerView) WaitForCacheSyncWithContext(ctx context.Context) cache.SyncResult {
+	v.mu.Lock()
+	used := maps.Clone(v.used)
+	v.mu.Unlock()
 	var checks []cache.DoneChecker
 	for _, informer := range used {
 		checks = append(checks, informer.HasSyncedChecker())
@@ -118,53 +118,53 @@ func (f *facade) WaitForCacheSyncWithContext(ctx context.Context) cache.SyncResu
 	return result
 }
 
-// unlisted returns why kinds that the controller uses, here or in a view, cannot be listed.
-func (f *facade) unlisted() (reasons []string) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	for kind := range f.used {
-		if err := f.tracked.errorOf(kind); err != nil {
+// unlisted returns why kinds that the controller uses, here or in a derived view, cannot be listed.
+func (v *informerView) unlisted() (reasons []string) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	for kind := range v.used {
+		if err := v.tracked.errorOf(kind); err != nil {
 			reasons = append(reasons, err.Error())
 		}
 	}
-	for _, view := range f.views {
-		reasons = append(reasons, view.unlisted()...)
+	for _, d := range v.derived {
+		reasons = append(reasons, d.unlisted()...)
 	}
 	slices.Sort(reasons)
 	return slices.Compact(reasons)
 }
 
-func (f *facade) InformerName() *cache.InformerName { return f.typed.InformerName() }
+func (v *informerView) InformerName() *cache.InformerName { return v.typed.InformerName() }
 
-func (f *facade) InformerFor(obj runtime.Object, build internalinterfaces.NewInformerFunc) cache.SharedIndexInformer {
-	informer := f.typed.InformerFor(obj, build)
-	f.mu.Lock()
-	if f.used == nil {
-		f.used = map[reflect.Type]cache.SharedIndexInformer{}
+func (v *informerView) InformerFor(obj runtime.Object, build internalinterfaces.NewInformerFunc) cache.SharedIndexInformer {
+	informer := v.typed.InformerFor(obj, build)
+	v.mu.Lock()
+	if v.used == nil {
+		v.used = map[reflect.Type]cache.SharedIndexInformer{}
 	}
-	f.used[reflect.TypeOf(obj)] = informer
-	f.mu.Unlock()
-	return f.wrapInformer(informer, recording.ResourceOf(obj))
+	v.used[reflect.TypeOf(obj)] = informer
+	v.mu.Unlock()
+	return v.wrapInformer(informer, recording.ResourceOf(obj))
 }
 
-func (f *facade) ForResource(gvr schema.GroupVersionResource) (informers.GenericInformer, error) {
-	generic, err := f.typed.ForResource(gvr)
+func (v *informerView) ForResource(gvr schema.GroupVersionResource) (informers.GenericInformer, error) {
+	generic, err := v.typed.ForResource(gvr)
 	if err != nil {
 		return nil, err
 	}
-	return ownedGenericInformer{generic, f.wrapInformer(generic.Informer(), gvr)}, nil
+	return ownedGenericInformer{generic, v.wrapInformer(generic.Informer(), gvr)}, nil
 }
 
-func (f *facade) wrapInformer(informer cache.SharedIndexInformer, of schema.GroupVersionResource) cache.SharedIndexInformer {
-	return ownedInformer{f.filter.apply(informer, of), f, of}
+func (v *informerView) wrapInformer(informer cache.SharedIndexInformer, of schema.GroupVersionResource) cache.SharedIndexInformer {
+	return ownedInformer{v.filter.apply(informer, of), v, of}
 }
 
 // close removes the controller's handlers, and returns when none of them runs.
-func (f *facade) close() error {
-	f.mu.Lock()
-	handlers := f.handlers
-	f.handlers = nil
-	f.mu.Unlock()
+func (v *informerView) close() error {
+	v.mu.Lock()
+	handlers := v.handlers
+	v.handlers = nil
+	v.mu.Unlock()
 	var errs []error
 	for _, h := range handlers {
 		if err := cache.ShutDownEventHandler(h.informer, h.registration); err != nil {
@@ -176,11 +176,11 @@ func (f *facade) close() error {
 }
 
 // objectOrMetadata provides typed informers of built-in resources, and metadata
-// informers of all others, through the facade.
-type objectOrMetadata struct{ *facade }
+// informers of all others, through the view.
+type objectOrMetadata struct{ *informerView }
 
 func (o objectOrMetadata) ForResource(gvr schema.GroupVersionResource) (informers.GenericInformer, error) {
-	if generic, err := o.facade.ForResource(gvr); err == nil {
+	if generic, err := o.informerView.ForResource(gvr); err == nil {
 		return generic, nil
 	}
 	generic := o.metadata.ForResource(gvr)
@@ -194,15 +194,15 @@ type ownedGenericInformer struct {
 
 func (g ownedGenericInformer) Informer() cache.SharedIndexInformer { return g.informer }
 
-// ownedInformer is a shared informer that adds handlers on behalf of a facade.
+// ownedInformer is a shared informer that adds handlers on behalf of a view.
 type ownedInformer struct {
 	cache.SharedIndexInformer
-	facade   *facade
+	view     *informerView
 	resource schema.GroupVersionResource
 }
 
 func (i ownedInformer) AddEventHandler(h cache.ResourceEventHandler) (cache.ResourceEventHandlerRegistration, error) {
-	if i.facade.untilStart != nil { // its owner expects informers without resyncs
+	if i.view.untilStart != nil { // its owner expects informers without resyncs
 		return i.AddEventHandlerWithResyncPeriod(h, 0)
 	}
 	return i.addHandler(h, i.SharedIndexInformer.AddEventHandler)
@@ -215,7 +215,7 @@ func (i ownedInformer) AddEventHandlerWithResyncPeriod(h cache.ResourceEventHand
 }
 
 func (i ownedInformer) AddEventHandlerWithOptions(h cache.ResourceEventHandler, o cache.HandlerOptions) (cache.ResourceEventHandlerRegistration, error) {
-	if i.facade.untilStart != nil && o.ResyncPeriod == nil {
+	if i.view.untilStart != nil && o.ResyncPeriod == nil {
 		o.ResyncPeriod = new(time.Duration)
 	}
 	return i.addHandler(h, func(h cache.ResourceEventHandler) (cache.ResourceEventHandlerRegistration, error) {
@@ -224,14 +224,14 @@ func (i ownedInformer) AddEventHandlerWithOptions(h cache.ResourceEventHandler, 
 }
 
 func (i ownedInformer) addHandler(h cache.ResourceEventHandler, add func(cache.ResourceEventHandler) (cache.ResourceEventHandlerRegistration, error)) (cache.ResourceEventHandlerRegistration, error) {
-	h, deliveries := recording.ObserveEvents(h, i.resource, i.facade.filter.appliesTo(i.resource), i.facade.recorder)
+	h, deliveries := recording.ObserveEvents(h, i.resource, i.view.filter.appliesTo(i.resource), i.view.recorder)
 	reg, err := add(h)
 	if err != nil {
 		deliveries.Close()
 		return reg, err
 	}
 	deliveries.SetInformer(observe.InformerState{Version: i.LastSyncResourceVersion, Listed: reg.HasSynced})
-	owner := i.facade.handlerOwner()
+	owner := i.view.handlerOwner()
 	owner.mu.Lock()
 	defer owner.mu.Unlock()
 	owner.handlers = append(owner.handlers, ownedHandler{i.SharedIndexInformer, reg, deliveries})
@@ -239,7 +239,7 @@ func (i ownedInformer) addHandler(h cache.ResourceEventHandler, add func(cache.R
 }
 
 func (i ownedInformer) RemoveEventHandler(reg cache.ResourceEventHandlerRegistration) error {
-	owner := i.facade.handlerOwner()
+	owner := i.view.handlerOwner()
 	owner.mu.Lock()
 	owner.handlers = slices.DeleteFunc(owner.handlers, func(h ownedHandler) bool {
 		if h.registration != reg {

@@ -41,11 +41,11 @@ func sendPodNames(names chan<- string) cache.ResourceEventHandler {
 
 // The handlers of one controller are removed when it stops, and the others' remain.
 // When it starts again it receives all objects.
-func TestFacadeOwnsItsHandlers(t *testing.T) {
+func TestInformerViewOwnsItsHandlers(t *testing.T) {
 	s, client := newTestInformers(t, "old")
-	one, two := s.newFacade(nil), s.newFacade(nil)
+	one, two := s.newView(nil), s.newView(nil)
 	toOne, toTwo := make(chan string, 10), make(chan string, 10)
-	for f, ch := range map[*facade]chan string{one: toOne, two: toTwo} {
+	for f, ch := range map[*informerView]chan string{one: toOne, two: toTwo} {
 		if _, err := f.Core().V1().Pods().Informer().AddEventHandler(sendPodNames(ch)); err != nil {
 			t.Fatal(err)
 		}
@@ -62,13 +62,13 @@ func TestFacadeOwnsItsHandlers(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got := <-toTwo; got != "new" {
-		t.Errorf("the other facade's handler got %q", got)
+		t.Errorf("the other view's handler got %q", got)
 	}
 	if len(toOne) != 0 {
-		t.Errorf("a closed facade's handler got %q", <-toOne)
+		t.Errorf("a closed view's handler got %q", <-toOne)
 	}
 
-	again := s.newFacade(nil)
+	again := s.newView(nil)
 	replayed := make(chan string, 10)
 	if _, err := again.Core().V1().Pods().Informer().AddEventHandler(sendPodNames(replayed)); err != nil {
 		t.Fatal(err)
@@ -79,9 +79,9 @@ func TestFacadeOwnsItsHandlers(t *testing.T) {
 	}
 }
 
-func TestFacadeForResourceOwnsHandlers(t *testing.T) {
+func TestInformerViewForResourceOwnsHandlers(t *testing.T) {
 	s, _ := newTestInformers(t, "old")
-	f := s.newFacade(nil)
+	f := s.newView(nil)
 	names := make(chan string, 10)
 	for _, factory := range []interface {
 		ForResource(schema.GroupVersionResource) (informers.GenericInformer, error)
@@ -105,9 +105,9 @@ func TestFacadeForResourceOwnsHandlers(t *testing.T) {
 	}
 }
 
-func TestFacadeRemoveEventHandler(t *testing.T) {
+func TestInformerViewRemoveEventHandler(t *testing.T) {
 	s, _ := newTestInformers(t)
-	f := s.newFacade(nil)
+	f := s.newView(nil)
 	informer := f.Core().V1().Pods().Informer()
 	reg, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{})
 	if err != nil {
@@ -117,44 +117,44 @@ func TestFacadeRemoveEventHandler(t *testing.T) {
 		t.Fatal(err)
 	}
 	if len(f.handlers) != 0 {
-		t.Error("the facade still has a handler that its controller has removed")
+		t.Error("the view still has a handler that its controller has removed")
 	}
 }
 
 // Controllers add indexers each time they are built; the shared informer accepts
 // each name once.
-func TestFacadeAddIndexersTwice(t *testing.T) {
+func TestInformerViewAddIndexersTwice(t *testing.T) {
 	s, _ := newTestInformers(t)
 	index := cache.Indexers{"byNode": func(any) ([]string, error) { return nil, nil }}
 	for range 2 {
-		if err := s.newFacade(nil).Core().V1().Pods().Informer().AddIndexers(index); err != nil {
+		if err := s.newView(nil).Core().V1().Pods().Informer().AddIndexers(index); err != nil {
 			t.Fatal(err)
 		}
 	}
 }
 
-// Every accessor of an API group has to use the facade.
-func TestFacadeAccessors(t *testing.T) {
+// Every accessor of an API group has to use the view.
+func TestInformerViewAccessors(t *testing.T) {
 	want := reflect.TypeFor[informers.SharedInformerFactory]()
-	facadeType := reflect.TypeFor[*facade]()
-	for i := range facadeType.Elem().NumField() {
-		if f := facadeType.Elem().Field(i); f.Anonymous {
-			t.Errorf("facade embeds %s, whose accessors would bypass the facade", f.Name)
+	viewType := reflect.TypeFor[*informerView]()
+	for i := range viewType.Elem().NumField() {
+		if f := viewType.Elem().Field(i); f.Anonymous {
+			t.Errorf("informerView embeds %s, whose accessors would bypass the view", f.Name)
 		}
 	}
 	for i := range want.NumMethod() {
-		if _, ok := facadeType.MethodByName(want.Method(i).Name); !ok {
-			t.Errorf("facade lacks %s", want.Method(i).Name)
+		if _, ok := viewType.MethodByName(want.Method(i).Name); !ok {
+			t.Errorf("informerView lacks %s", want.Method(i).Name)
 		}
 	}
 }
 
-// A facade records which resources its controller watches, and passes on the events.
-func TestFacadeReportsWatchedResources(t *testing.T) {
+// A view records which resources its controller watches, and passes on the events.
+func TestInformerViewReportsWatchedResources(t *testing.T) {
 	o := observe.New(observe.Options{})
 	defer o.Close()
 	s, _ := newTestInformers(t, "old")
-	f := s.newFacade(o.Recorder("c"))
+	f := s.newView(o.Recorder("c"))
 	names := make(chan string, 1)
 	if _, err := f.Core().V1().Pods().Informer().AddEventHandler(sendPodNames(names)); err != nil {
 		t.Fatal(err)
@@ -189,11 +189,11 @@ func behindHandlers(t *testing.T, o *observe.Observer) (all []observe.WatchLag) 
 }
 
 // A handler is behind if it has not received the last write, until it is removed.
-func TestFacadeReportsHandlersThatLagBehind(t *testing.T) {
+func TestInformerViewReportsHandlersThatLagBehind(t *testing.T) {
 	o := observe.New(observe.Options{})
 	defer o.Close()
 	s, _ := newTestInformers(t, "old")
-	f := s.newFacade(o.Recorder("c"))
+	f := s.newView(o.Recorder("c"))
 	names := make(chan string, 1)
 	reg, err := f.Core().V1().Pods().Informer().AddEventHandler(sendPodNames(names))
 	if err != nil {
@@ -221,6 +221,6 @@ func TestFacadeReportsHandlersThatLagBehind(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got := behindHandlers(t, o); len(got) != 0 {
-		t.Errorf("behind after the facade was closed: %+v", got)
+		t.Errorf("behind after the view was closed: %+v", got)
 	}
 }

@@ -54,7 +54,7 @@ func TestLentInformersKeepNoCachesOfTheOthers(t *testing.T) {
 		s := &sharedInformers{typed: newTrackedFactory(informers.NewSharedInformerFactory(fake.NewClientset(), 0)), ctx: t.Context()}
 		s.useLent(func() (cache.SharedIndexInformer, cache.SharedIndexInformer) { return pods, nodes })
 		cached := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "cached"}}
-		if err := s.newFacade(nil).Core().V1().ConfigMaps().Informer().GetStore().Add(cached); err != nil {
+		if err := s.newView(nil).Core().V1().ConfigMaps().Informer().GetStore().Add(cached); err != nil {
 			t.Fatal(err)
 		}
 		return weak.Make(cached)
@@ -81,7 +81,7 @@ func TestLentInformers(t *testing.T) {
 	own := informers.NewSharedInformerFactoryWithOptions(fake.NewClientset(), 24*time.Hour, informers.WithTransform(dropManagedFields))
 	s := &sharedInformers{typed: newTrackedFactory(own), ctx: ctx}
 	s.useLent(func() (cache.SharedIndexInformer, cache.SharedIndexInformer) { return pods, nil })
-	f := s.newFacade(nil)
+	f := s.newView(nil)
 	generic, err := f.ForResource(schema.GroupVersionResource{Version: "v1", Resource: "pods"})
 	if err != nil {
 		t.Fatal(err)

@@ -8,15 +8,15 @@ import (
 
 // waitTurn makes the sync of the calling goroutine wait, once, if the control plane is
 // slowed down.
-func (f *facade) waitTurn(ctx context.Context) {
-	if f.gate != nil {
-		f.gate.WaitTurn(ctx)
+func (v *informerView) waitTurn(ctx context.Context) {
+	if v.gate != nil {
+		v.gate.WaitTurn(ctx)
 	}
 }
 
 // GetIndexer returns the store. A sync usually begins by reading it, and waits there.
 func (i ownedInformer) GetIndexer() cache.Indexer {
-	return pacedIndexer{i.SharedIndexInformer.GetIndexer(), i.facade}
+	return pacedIndexer{i.SharedIndexInformer.GetIndexer(), i.view}
 }
 
 // GetStore is GetIndexer.
@@ -26,10 +26,10 @@ func (i ownedInformer) GetStore() cache.Store { return i.GetIndexer() }
 // ends when the controller stops.
 type pacedIndexer struct {
 	cache.Indexer
-	facade *facade
+	view *informerView
 }
 
-func (p pacedIndexer) wait() { p.facade.waitTurn(context.Background()) }
+func (p pacedIndexer) wait() { p.view.waitTurn(context.Background()) }
 
 func (p pacedIndexer) List() []any {
 	p.wait()

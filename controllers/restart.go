@@ -48,7 +48,7 @@ func (s *Supervisor) startUnits(list []string) (started []string, err error) {
 	}
 	var errs []error
 	for _, name := range tokenControllerFirst(started) {
-		errs = append(errs, s.startUnit(s.informers.ctx, name, intervene.Intervention{}))
+		errs = append(errs, s.startUnit(s.informers.ctx, name, intervene.Settings{}))
 	}
 	return started, errors.Join(errs...)
 }
@@ -63,9 +63,9 @@ func tokenControllerFirst(list []string) []string {
 	return list
 }
 
-// startUnit builds and starts a controller, with an intervention. It does
+// startUnit builds and starts a controller, with the settings of its gate. It does
 // nothing if the controller runs. ctx limits its construction. The caller holds the lock.
-func (s *Supervisor) startUnit(ctx context.Context, name string, i intervene.Intervention) error {
+func (s *Supervisor) startUnit(ctx context.Context, name string, settings intervene.Settings) error {
 	u := s.units[name]
 	if u.status().State.isRunning() {
 		return nil
@@ -87,8 +87,8 @@ func (s *Supervisor) startUnit(ctx context.Context, name string, i intervene.Int
 	if after := u.status(); after.State == Off {
 		return usage.Errorf("controller %s cannot run in this control plane: %s", name, after.Reason)
 	}
-	s.informers.newFacade(nil).StartWithContext(s.informers.ctx) // informers that no other controller uses
-	u.currentGate().Apply(i)                                     // only now: constructors may write
+	s.informers.newView(nil).StartWithContext(s.informers.ctx) // informers that no other controller uses
+	u.currentGate().Apply(settings)                            // only now: constructors may write
 	u.start()
 	if name == names.GarbageCollectorController {
 		return s.restartGraphReader(ctx)
@@ -116,7 +116,7 @@ func (s *Supervisor) restartGraphReader(ctx context.Context) error {
 	if was := u.status(); !was.State.isRunning() && was.Reason != needsCollector {
 		return nil
 	}
-	kept := u.currentGate().Intervention()
+	kept := u.currentGate().Settings()
 	if err := u.stop(); err != nil {
 		return err
 	}

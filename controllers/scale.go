@@ -123,7 +123,7 @@ func (s *Supervisor) restartUnits(list []string, configs []*scaledConfig) error 
 // restartUnit keeps the intervention of the unit. Writes that are held are
 // refused, as the workers that wait for them stop. The caller holds the lock.
 func (s *Supervisor) restartUnit(u *unit, config *scaledConfig) error {
-	kept := u.currentGate().Intervention()
+	kept := u.currentGate().Settings()
 	if err := u.stop(); err != nil {
 		return err
 	}

@@ -52,9 +52,9 @@ type sharedInformers struct {
 	metrics        *controllersmetrics.ControllerManagerMetrics
 	started        chan struct{} // closed when the informers are started
 	// graph is the garbage collector's graph of owners, which the storage version
-	// migrator reads, too. Its event handlers belong to graphFacade.
-	graph       *garbagecollector.GraphBuilder
-	graphFacade *facade
+	// migrator reads, too. Its event handlers belong to graphView.
+	graph     *garbagecollector.GraphBuilder
+	graphView *informerView
 
 	recorder  *observe.Recorder // of the informers' own calls; may be nil
 	ctx       context.Context
@@ -129,7 +129,7 @@ func (s *sharedInformers) handleNodes(handle func(*corev1.Node)) error {
 			handle(node)
 		}
 	}
-	nodes := s.newFacade(nil).Core().V1().Nodes().Informer()
+	nodes := s.newView(nil).Core().V1().Nodes().Informer()
 	handler, err := nodes.AddEventHandler(cache.ResourceEventHandlerFuncs{
 		AddFunc: on, UpdateFunc: func(_, obj any) { on(obj) },
 	})
@@ -140,13 +140,13 @@ func (s *sharedInformers) handleNodes(handle func(*corev1.Node)) error {
 	return err
 }
 
-// newFacade is a controller's view; by may be nil.
-func (s *sharedInformers) newFacade(by *observe.Recorder) *facade {
-	return &facade{typed: s.typed, tracked: s.typed, metadata: s.metadata, ctx: s.ctx, sharedRecorder: s.recorder, recorder: by}
+// newView is a controller's view; by may be nil.
+func (s *sharedInformers) newView(by *observe.Recorder) *informerView {
+	return &informerView{typed: s.typed, tracked: s.typed, metadata: s.metadata, ctx: s.ctx, sharedRecorder: s.recorder, recorder: by}
 }
 
 func (s *sharedInformers) start() {
-	s.newFacade(nil).StartWithContext(s.ctx)
+	s.newView(nil).StartWithContext(s.ctx)
 	close(s.started)
 }
 
@@ -186,7 +186,7 @@ func (s *sharedInformers) waitForSync(ctx context.Context, log *slog.Logger) err
 // resyncNamespaces lets handlers of Namespaces ask for resyncs as often as period. Those of the
 // namespace controller are added when the informer runs, and it then shortens no period.
 func (s *sharedInformers) resyncNamespaces(period time.Duration) error {
-	_, err := s.newFacade(nil).Core().V1().Namespaces().Informer().AddEventHandlerWithResyncPeriod(cache.ResourceEventHandlerFuncs{}, period)
+	_, err := s.newView(nil).Core().V1().Namespaces().Informer().AddEventHandlerWithResyncPeriod(cache.ResourceEventHandlerFuncs{}, period)
 	return err
 }
 

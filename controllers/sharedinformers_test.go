@@ -50,7 +50,7 @@ func withoutConfigMaps() *fake.Clientset {
 // A kind that cannot be listed must not keep all controllers from starting.
 func TestStartDoesNotWaitForAKindThatCannotBeListed(t *testing.T) {
 	withTestInformers(t, withoutConfigMaps(), func(t *testing.T, s *sharedInformers) {
-		view := s.newFacade(nil)
+		view := s.newView(nil)
 		(&handlerBarrier{}).wrapInformers(view) // as for a controller
 		view.Core().V1().ConfigMaps().Informer()
 		view.Core().V1().Pods().Informer()
@@ -67,7 +67,7 @@ func TestStartDoesNotWaitForAKindThatCannotBeListed(t *testing.T) {
 		if got := view.unlisted(); len(got) != 1 || !strings.Contains(got[0], "v1.ConfigMap: the server could not find") {
 			t.Errorf("the controller waits for %q", got)
 		}
-		viewed := s.newFacade(nil) // as the scheduler's
+		viewed := s.newView(nil) // as the scheduler's
 		filtered := viewed.viewFiltered(corev1.SchemeGroupVersion.WithResource("pods"), func(any) bool { return true })
 		filtered.Core().V1().ConfigMaps().Informer()
 		if got := viewed.unlisted(); len(got) != 1 || !strings.Contains(got[0], "v1.ConfigMap: the server could not find") {
@@ -76,7 +76,7 @@ func TestStartDoesNotWaitForAKindThatCannotBeListed(t *testing.T) {
 		if filtered.Shutdown(); viewed.unlisted() != nil {
 			t.Errorf("the controller waits for %q of a view that was shut down", viewed.unlisted())
 		}
-		other := s.newFacade(nil)
+		other := s.newView(nil)
 		other.Core().V1().Pods().Informer()
 		if got := other.unlisted(); got != nil {
 			t.Errorf("one that does not need the kind waits for %q", got)
@@ -95,7 +95,7 @@ func TestStartDoesNotWaitForAKindThatIsNeverReady(t *testing.T) {
 	client.PrependReactor("list", "configmaps", func(clienttesting.Action) (bool, runtime.Object, error) { return true, nil, notReady })
 	client.PrependWatchReactor("configmaps", func(clienttesting.Action) (bool, watch.Interface, error) { return true, nil, notReady })
 	withTestInformers(t, client, func(t *testing.T, s *sharedInformers) {
-		view := s.newFacade(nil)
+		view := s.newView(nil)
 		view.Core().V1().ConfigMaps().Informer()
 		view.Core().V1().Pods().Informer()
 		s.start()
@@ -143,7 +143,7 @@ func TestStartWaitsForListsInProgress(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			withTestInformers(t, withoutConfigMaps(), func(t *testing.T, s *sharedInformers) {
-				view := s.newFacade(nil)
+				view := s.newView(nil)
 				view.Core().V1().ConfigMaps().Informer()
 				pods := view.InformerFor(&corev1.Pod{}, slowPods(list))
 				s.start()
@@ -167,7 +167,7 @@ func TestStartDoesNotWaitForLentInformersForLong(t *testing.T) {
 		lent.StartWithContext(s.ctx)
 		defer lent.Shutdown()
 		defer s.cancel()
-		s.newFacade(nil).InformerFor(&corev1.ConfigMap{}, func(kubernetes.Interface, time.Duration) cache.SharedIndexInformer {
+		s.newView(nil).InformerFor(&corev1.ConfigMap{}, func(kubernetes.Interface, time.Duration) cache.SharedIndexInformer {
 			return lentInformer{configMaps, 0}
 		})
 		s.start()
@@ -185,7 +185,7 @@ func TestStartDoesNotWaitForLentInformersForLong(t *testing.T) {
 func TestViewWaitsForItsOwnInformers(t *testing.T) {
 	withTestInformers(t, withoutConfigMaps(), func(t *testing.T, s *sharedInformers) {
 		s.typed.Core().V1().ConfigMaps().Informer()
-		view := s.newFacade(nil).viewFiltered(corev1.SchemeGroupVersion.WithResource("pods"), isUnfinished)
+		view := s.newView(nil).viewFiltered(corev1.SchemeGroupVersion.WithResource("pods"), isUnfinished)
 		view.Core().V1().Pods().Informer()
 		view.Start(nil)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -213,7 +213,7 @@ func TestNamespacesAreResynced(t *testing.T) {
 			t.Fatal(err)
 		}
 		resyncs := 0
-		_, err := s.newFacade(nil).Core().V1().Namespaces().Informer().AddEventHandlerWithResyncPeriod(
+		_, err := s.newView(nil).Core().V1().Namespaces().Informer().AddEventHandlerWithResyncPeriod(
 			cache.ResourceEventHandlerFuncs{UpdateFunc: func(any, any) { resyncs++ }}, time.Minute)
 		if err != nil {
 			t.Fatal(err)

@@ -184,7 +184,7 @@ func (s *Supervisor) Start(ctx context.Context, api APIServer) error {
 	if err := s.informers.handleNodes(s.cfg.OnNode); err != nil { // only now: it may start what writes
 		return err
 	}
-	s.informers.newFacade(nil).StartWithContext(s.informers.ctx) // so far all informers are of built-in kinds
+	s.informers.newView(nil).StartWithContext(s.informers.ctx) // so far all informers are of built-in kinds
 	if err := api.WaitServing(ctx); err != nil {
 		return err
 	}
@@ -224,9 +224,9 @@ func (s *Supervisor) startOrder() []string {
 // buildUnit constructs a controller. ctx limits the construction only.
 func (s *Supervisor) buildUnit(ctx context.Context, name string) error {
 	u := s.units[name]
-	f := s.informers.newFacade(u.recorder)
+	view := s.informers.newView(u.recorder)
 	if name == names.GarbageCollectorController {
-		f = s.informers.graphFacade
+		view = s.informers.graphView
 	}
 	objects, err := intervene.NewObjectReader(s.ManagerConfig("step"))
 	if err != nil {
@@ -237,15 +237,15 @@ func (s *Supervisor) buildUnit(ctx context.Context, name string) error {
 		config = scaled.config
 	}
 	gate := u.replaceGate(objects, s.cfg.Pace)
-	if f != s.informers.graphFacade { // another controller reads it, too
-		f.gate = gate
+	if view != s.informers.graphView { // another controller reads it, too
+		view.gate = gate
 	}
 	barrier := &handlerBarrier{}
-	barrier.wrapInformers(f)
+	barrier.wrapInformers(view)
 	controllerContext := app.ControllerContext{
 		ClientBuilder:                   clientBuilder{s.cfg.Connect, s.programOf(name), u.recorder, gate},
-		InformerFactory:                 f,
-		ObjectOrMetadataInformerFactory: objectOrMetadata{f},
+		InformerFactory:                 view,
+		ObjectOrMetadataInformerFactory: objectOrMetadata{view},
 		ComponentConfig:                 *config,
 		RESTMapper:                      s.informers.mapper,
 		InformersStarted:                s.informers.started,
@@ -253,7 +253,7 @@ func (s *Supervisor) buildUnit(ctx context.Context, name string) error {
 		ControllerManagerMetrics:        s.informers.metrics,
 		GraphBuilder:                    s.informers.graph,
 	}
-	return u.build(s.informers.ctx, f, barrier.wrapConstructor(endWith(ctx, s.constructorFor(name, controllerContext))))
+	return u.build(s.informers.ctx, view, barrier.wrapConstructor(endWith(ctx, s.constructorFor(name, controllerContext))))
 }
 
 // resyncPeriod returns a random duration of one to two periods, which spreads resyncs.
@@ -280,7 +280,7 @@ func (s *Supervisor) Unlisted(controller string) string {
 	if run == nil || !u.status().State.isRunning() {
 		return ""
 	}
-	return strings.Join(run.facade.unlisted(), "; ")
+	return strings.Join(run.view.unlisted(), "; ")
 }
 
 // HealthChecks returns the checks of the controllers that are to run: ready has one

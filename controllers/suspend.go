@@ -25,11 +25,11 @@ func (s *Supervisor) Suspend() (resume func(ctx context.Context, recreateInforme
 		return nil, errNotStarted
 	}
 	end := s.beginSuspension(restoring)
-	ran := map[string]intervene.Intervention{}
+	ran := map[string]intervene.Settings{}
 	for name, u := range s.units {
 		if state := u.status().State; state.isRunning() {
 			u.muteEvents(state)
-			ran[name] = u.currentGate().Intervention()
+			ran[name] = u.currentGate().Settings()
 		}
 	}
 	resume = func(ctx context.Context, recreateInformers bool) error {
@@ -80,7 +80,7 @@ func (s *Supervisor) renewInformers() error {
 	}
 	// Until the garbage collector is built again: the other controller that reads the graph ends
 	// the process without one.
-	renewed.graph, renewed.graphFacade = s.informers.graph, s.informers.graphFacade
+	renewed.graph, renewed.graphView = s.informers.graph, s.informers.graphView
 	s.informers = renewed
 	if err := renewed.handleNodes(s.cfg.OnNode); err != nil {
 		return errors.Join(err, renewed.close())
@@ -90,7 +90,7 @@ func (s *Supervisor) renewInformers() error {
 }
 
 // restartSuspended requires the lock.
-func (s *Supervisor) restartSuspended(ctx context.Context, ran map[string]intervene.Intervention) error {
+func (s *Supervisor) restartSuspended(ctx context.Context, ran map[string]intervene.Settings) error {
 	s.informers.mapper.Reset() // the restored state may have other kinds
 	var errs []error
 	for _, name := range tokenControllerFirst(slices.Sorted(maps.Keys(ran))) {

@@ -21,7 +21,7 @@ import (
 type restoredUnit struct {
 	supervisor *Supervisor
 	unit       *unit
-	kept       intervene.Intervention
+	kept       intervene.Settings
 	end        func()   // of the suspension
 	restarted  *unitRun // after the restore; may be nil
 }
@@ -38,7 +38,7 @@ func newRestoredUnit(t *testing.T) *restoredUnit {
 func (r *restoredUnit) suspend() {
 	r.end = r.supervisor.beginSuspension(restoring)
 	r.unit.muteEvents(r.unit.status().State)
-	r.kept = r.unit.currentGate().Intervention()
+	r.kept = r.unit.currentGate().Settings()
 	r.unit.closeGate()
 	r.unit.setState(Off, stoppedReason, nil)
 }
@@ -146,7 +146,7 @@ func TestStopAllWaitsForTheEndOfARestore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRestoredUnit(t)
 		r.supervisor.informers = &sharedInformers{}
-		r.restarted = &unitRun{facade: &facade{}, cancel: func() {}, done: make(chan struct{})}
+		r.restarted = &unitRun{view: &informerView{}, cancel: func() {}, done: make(chan struct{})}
 		close(r.restarted.done)
 		i, all := r.supervisor.Interventions(), []string{control.AllControllers}
 		r.suspend()
@@ -242,7 +242,7 @@ func TestInterventionOvertakenByARestart(t *testing.T) {
 				if got, _ := s.units[c.controller].currentGate().Describe(); got != change.want {
 					t.Errorf("after the restart: %q, want %q", got, change.want)
 				}
-				s.units[c.controller].currentGate().Apply(intervene.Intervention{})
+				s.units[c.controller].currentGate().Apply(intervene.Settings{})
 			})
 		}
 	}

@@ -47,7 +47,7 @@ type unit struct {
 // unitRun is one run of a controller, from its construction until it has stopped.
 type unitRun struct {
 	controller app.Controller
-	facade     *facade
+	view       *informerView
 	ctx        context.Context
 	cancel     context.CancelFunc
 	done       chan struct{} // closed when Run has returned
@@ -77,7 +77,7 @@ func (u *unit) currentRun() *unitRun {
 
 // build constructs the controller with its own context. A panic of the
 // constructor is a failure, as an error is.
-func (u *unit) build(ctx context.Context, f *facade, construct constructFunc) (err error) {
+func (u *unit) build(ctx context.Context, view *informerView, construct constructFunc) (err error) {
 	u.setState(Building, "", nil)
 	ctx, cancel := context.WithCancel(ctx)
 	last := &lastMessage{}
@@ -88,7 +88,7 @@ func (u *unit) build(ctx context.Context, f *facade, construct constructFunc) (e
 		}
 		if err != nil {
 			cancel()
-			err = errors.Join(fmt.Errorf("controller %s: build: %w", u.name, err), f.close())
+			err = errors.Join(fmt.Errorf("controller %s: build: %w", u.name, err), view.close())
 			u.setState(Failed, err.Error(), nil)
 		}
 	}()
@@ -103,11 +103,11 @@ func (u *unit) build(ctx context.Context, f *facade, construct constructFunc) (e
 	if controller == nil {
 		cancel()
 		u.setState(Off, last.get(), nil)
-		return f.close()
+		return view.close()
 	}
 	u.setState(Building, "", &unitRun{
 		controller: controller,
-		facade:     f,
+		view:       view,
 		ctx:        klog.NewContext(ctx, u.logger()),
 		cancel:     cancel,
 		done:       make(chan struct{}),
@@ -160,7 +160,7 @@ func (u *unit) stop() error {
 		}
 	}
 	u.closeGate()
-	err := run.facade.close()
+	err := run.view.close()
 	u.recorder.CloseQueues() // also if the state change is not recorded
 	u.setState(Off, stoppedReason, nil)
 	return err

@@ -28,7 +28,7 @@ func constructorOf(run func(context.Context)) constructFunc {
 func TestUnitLife(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		u := newUnit()
-		if err := u.build(t.Context(), &facade{}, constructorOf(func(ctx context.Context) { <-ctx.Done() })); err != nil {
+		if err := u.build(t.Context(), &informerView{}, constructorOf(func(ctx context.Context) { <-ctx.Done() })); err != nil {
 			t.Fatal(err)
 		}
 		if err := u.checkReady(nil); err == nil {
@@ -67,7 +67,7 @@ func TestStoppedUnitLeavesNoQueue(t *testing.T) {
 			q.Add("a key that is not processed")
 			return constructorOf(func(ctx context.Context) { <-ctx.Done(); q.ShutDown() })(ctx)
 		}
-		if err := u.build(t.Context(), &facade{}, construct); err != nil {
+		if err := u.build(t.Context(), &informerView{}, construct); err != nil {
 			t.Fatal(err)
 		}
 		u.start()
@@ -89,7 +89,7 @@ func TestUnitBuildFails(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			u := newUnit()
-			err := u.build(t.Context(), &facade{}, construct)
+			err := u.build(t.Context(), &informerView{}, construct)
 			if err == nil || !strings.Contains(err.Error(), "boom") || !strings.Contains(err.Error(), "test-controller") {
 				t.Errorf("got %v", err)
 			}
@@ -119,7 +119,7 @@ func TestConstructionEndsWithItsLimit(t *testing.T) {
 	}
 	for range 2 { // the second time it does not begin
 		u := newUnit()
-		if err := u.build(t.Context(), &facade{}, endWith(limit, retries)); !errors.Is(err, closing) {
+		if err := u.build(t.Context(), &informerView{}, endWith(limit, retries)); !errors.Is(err, closing) {
 			t.Errorf("got %v, want %v", err, closing)
 		}
 	}
@@ -127,7 +127,7 @@ func TestConstructionEndsWithItsLimit(t *testing.T) {
 
 func TestUnitDeclinesToRun(t *testing.T) {
 	u := newUnit()
-	err := u.build(t.Context(), &facade{}, func(ctx context.Context) (app.Controller, error) {
+	err := u.build(t.Context(), &informerView{}, func(ctx context.Context) (app.Controller, error) {
 		klog.FromContext(ctx).WithName("x").Info("no key to sign with", "a", 1)
 		return nil, nil
 	})
@@ -145,7 +145,7 @@ func TestUnitDeclinesToRun(t *testing.T) {
 func TestUnitExitIsFailure(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		u := newUnit()
-		if err := u.build(t.Context(), &facade{}, constructorOf(func(context.Context) {})); err != nil {
+		if err := u.build(t.Context(), &informerView{}, constructorOf(func(context.Context) {})); err != nil {
 			t.Fatal(err)
 		}
 		u.start()
@@ -166,7 +166,7 @@ func TestUnitStopTimeoutNamesController(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		release := make(chan struct{})
 		u := newUnit()
-		if err := u.build(t.Context(), &facade{}, constructorOf(func(context.Context) { <-release })); err != nil {
+		if err := u.build(t.Context(), &informerView{}, constructorOf(func(context.Context) { <-release })); err != nil {
 			t.Fatal(err)
 		}
 		u.start()

@@ -56,7 +56,7 @@ func TestStopOfPausedController(t *testing.T) {
 		}
 		g := u.replaceGate(intervene.ObjectReader{}, nil)
 		begin, wrote := make(chan struct{}), make(chan error, 1)
-		err := u.build(t.Context(), &facade{}, constructorOf(func(ctx context.Context) {
+		err := u.build(t.Context(), &informerView{}, constructorOf(func(ctx context.Context) {
 			<-begin
 			wrote <- createPod(context.WithoutCancel(ctx), g, api)
 		}))

@@ -12,8 +12,8 @@ import (
 	"github.com/ctrlplane/ctrlplane/internal/verbs"
 )
 
-// intervention is the body of a POST to ControllersPath/VERB or ClientsPath/VERB.
-type intervention struct {
+// interventionRequest is the body of a POST to ControllersPath/VERB or ClientsPath/VERB.
+type interventionRequest struct {
 	Names   []string       `json:"names"`             // of the controllers or clients
 	Delay   string         `json:"delay,omitempty"`   // as time.ParseDuration reads it
 	Fault   *control.Fault `json:"fault,omitempty"`   // for fail
@@ -34,7 +34,7 @@ const defaultHeldLimit = 100
 // handleInterventions serves interventions below a path.
 func handleInterventions(mux *http.ServeMux, path string, i control.Interventions) {
 	for _, verb := range verbs.All {
-		handleBody(mux, "POST "+path+"/"+verb, func(req *http.Request, body intervention) (any, error) {
+		handleBody(mux, "POST "+path+"/"+verb, func(req *http.Request, body interventionRequest) (any, error) {
 			change, err := body.change(verb)
 			if err != nil {
 				return nil, err
@@ -43,7 +43,7 @@ func handleInterventions(mux *http.ServeMux, path string, i control.Intervention
 			return changedActors{append([]string{}, names...)}, err // [], not null
 		})
 	}
-	handleBody(mux, "POST "+path+"/step", func(req *http.Request, body intervention) (any, error) {
+	handleBody(mux, "POST "+path+"/step", func(req *http.Request, body interventionRequest) (any, error) {
 		if len(body.Names) != 1 {
 			return nil, usage.Errorf("step: name one, got %q", body.Names)
 		}
@@ -65,7 +65,7 @@ func handleInterventions(mux *http.ServeMux, path string, i control.Intervention
 	})
 }
 
-func (body intervention) change(verb string) (verbs.Change, error) {
+func (body interventionRequest) change(verb string) (verbs.Change, error) {
 	change := verbs.Change{Verb: verb, Workers: body.Workers}
 	switch {
 	case verb == verbs.Delay:
@@ -99,7 +99,7 @@ type interventionsClient struct {
 
 func newInterventionsClient(c *Client, path string) interventionsClient {
 	return interventionsClient{func(ctx context.Context, names []string, change verbs.Change) ([]string, error) {
-		body := intervention{Names: names, Workers: change.Workers}
+		body := interventionRequest{Names: names, Workers: change.Workers}
 		switch change.Verb {
 		case verbs.Delay:
 			body.Delay = change.Delay.String()
@@ -113,13 +113,13 @@ func newInterventionsClient(c *Client, path string) interventionsClient {
 }
 
 func (i interventionsClient) Step(ctx context.Context, name string) (stepped *control.SteppedWrite, err error) {
-	err = i.client.do(ctx, http.MethodPost, i.path+"/step", nil, intervention{Names: []string{name}}, &stepped)
+	err = i.client.do(ctx, http.MethodPost, i.path+"/step", nil, interventionRequest{Names: []string{name}}, &stepped)
 	return stepped, err
 }
 
 func (i interventionsClient) StepHeld(ctx context.Context, name string) (stepped *control.SteppedWrite, err error) {
 	params := url.Values{heldParameter: {"true"}}
-	err = i.client.do(ctx, http.MethodPost, i.path+"/step", params, intervention{Names: []string{name}}, &stepped)
+	err = i.client.do(ctx, http.MethodPost, i.path+"/step", params, interventionRequest{Names: []string{name}}, &stepped)
 	return stepped, err
 }
 

@@ -63,18 +63,18 @@ var expiringVerbs = []string{"list", "watch"}
 
 // SetDelay delays each call from now on. It does not change calls that wait already.
 func (g *Gate) SetDelay(d time.Duration) error {
-	return g.setCallEffects(func(i *Intervention) { i.delay = d })
+	return g.setCallEffects(func(s *Settings) { s.delay = d })
 }
 
 // SetFault makes calls fail from now on; the zero Fault stops that. One of watches ends those that a server has open, too.
 func (g *Gate) SetFault(f control.Fault) error {
-	return g.setCallEffects(func(i *Intervention) {
-		i.fault = f
+	return g.setCallEffects(func(s *Settings) {
+		s.fault = f
 		g.endWatches(f)
 	})
 }
 
-func (g *Gate) setCallEffects(set func(*Intervention)) error {
+func (g *Gate) setCallEffects(set func(*Settings)) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.final != nil {

@@ -151,7 +151,7 @@ func TestChangeOfAnotherVerb(t *testing.T) {
 	g := NewGate(ObjectReader{})
 	g.SetDelay(time.Second)
 	g.SetFault(control.Fault{Rate: 1, Code: "500"})
-	before := g.Intervention()
+	before := g.Settings()
 	for _, verb := range []string{verbs.Stop, verbs.Start, verbs.Scale, "throttle"} {
 		c := verbs.Change{Verb: verb}
 		if err := ValidateChange(c, nil); !errors.As(err, new(usage.Error)) {
@@ -161,7 +161,7 @@ func TestChangeOfAnotherVerb(t *testing.T) {
 			t.Errorf("%s: %t, %v", verb, applied, err)
 		}
 	}
-	if after := g.Intervention(); after != before {
+	if after := g.Settings(); after != before {
 		t.Errorf("changed to %+v", after)
 	}
 }

@@ -34,7 +34,7 @@ type Gate struct {
 
 	*heldWrites
 	watches      map[*openWatch]bool
-	current      Intervention
+	current      Settings
 	closed       error         // the error of every call; nil until the gate is closed
 	final        error         // the error of every further intervention; nil while they are accepted
 	inFlight     int           // writes sent and not yet answered

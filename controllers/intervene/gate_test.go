@@ -368,7 +368,7 @@ func requireFinal(t *testing.T, g *Gate) {
 		}
 	}
 	if g.IsActive() {
-		t.Errorf("set after the close: %+v", g.Intervention())
+		t.Errorf("set after the close: %+v", g.Settings())
 	}
 }
 
@@ -471,14 +471,14 @@ func TestInterventionMovesToNewGate(t *testing.T) {
 	before.SetDelay(time.Second)
 	before.SetFault(control.Fault{Rate: 0.5, Code: "500"})
 	mustPause(t, before)
-	after.Apply(before.Intervention())
+	after.Apply(before.Settings())
 	want, _ := before.Describe()
 	if got, paused := after.Describe(); got != want || !paused {
 		t.Errorf("got %q, %t, want %q", got, paused, want)
 	}
-	after.Apply(Intervention{})
+	after.Apply(Settings{})
 	if after.IsActive() || after.affectsCalls.Load() {
-		t.Errorf("after clearing: %+v", after.Intervention())
+		t.Errorf("after clearing: %+v", after.Settings())
 	}
 }
 

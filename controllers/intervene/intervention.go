@@ -13,56 +13,56 @@ import (
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
-// Intervention is what is set on a gate.
-type Intervention struct {
+// Settings are what is set on a gate.
+type Settings struct {
 	paused bool
 	delay  time.Duration
 	fault  control.Fault
 }
 
 // affectsCalls reports whether calls are delayed or may fail.
-func (i Intervention) affectsCalls() bool { return i.delay > 0 || i.fault.Rate > 0 }
+func (s Settings) affectsCalls() bool { return s.delay > 0 || s.fault.Rate > 0 }
 
-func (i Intervention) isActive() bool { return i != Intervention{} }
+func (s Settings) isActive() bool { return s != Settings{} }
 
-func (i Intervention) describe() string {
+func (s Settings) describe() string {
 	var parts []string
-	if i.paused {
+	if s.paused {
 		parts = append(parts, observe.WritesHeld)
 	}
-	if i.delay > 0 {
-		parts = append(parts, fmt.Sprintf("%s %v", observe.EachCallWaits, i.delay))
+	if s.delay > 0 {
+		parts = append(parts, fmt.Sprintf("%s %v", observe.EachCallWaits, s.delay))
 	}
-	if f := i.fault; f.Rate > 0 {
+	if f := s.fault; f.Rate > 0 {
 		calls := strings.Join(slices.DeleteFunc([]string{f.Verb, f.Resource, "calls"}, func(s string) bool { return s == "" }), " ")
 		parts = append(parts, fmt.Sprintf("%.3g%% of its %s fail: %s", 100*f.Rate, calls, f.Code))
 	}
 	return strings.Join(parts, ", ")
 }
 
-// Intervention returns what is set on the gate.
-func (g *Gate) Intervention() Intervention {
+// Settings returns what is set on the gate.
+func (g *Gate) Settings() Settings {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.current
 }
 
-// Apply sets an intervention on a gate that no call has passed yet.
-func (g *Gate) Apply(i Intervention) {
+// Apply sets what another gate had on a gate that no call has passed yet.
+func (g *Gate) Apply(s Settings) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.current = i
-	g.affectsCalls.Store(i.affectsCalls())
+	g.current = s
+	g.affectsCalls.Store(s.affectsCalls())
 }
 
 // Describe returns in a few words what is set on the gate, and whether it is paused.
 func (g *Gate) Describe() (text string, paused bool) {
-	i := g.Intervention()
-	return i.describe(), i.paused
+	s := g.Settings()
+	return s.describe(), s.paused
 }
 
 // IsActive reports whether an intervention is set.
-func (g *Gate) IsActive() bool { return g.Intervention().isActive() }
+func (g *Gate) IsActive() bool { return g.Settings().isActive() }
 
 // ValidateChange returns a usage error for a change that Gate.Change cannot make. checkResource
 // refuses a resource that the API server does not serve; it may be nil.
