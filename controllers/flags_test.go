@@ -1,10 +1,8 @@
 package controllers
 
 import (
-	"encoding/json"
 	"errors"
 	"log/slog"
-	"os/exec"
 	"slices"
 	"strings"
 	"testing"
@@ -16,7 +14,6 @@ import (
 	"k8s.io/kubernetes/cmd/kube-controller-manager/names"
 
 	"github.com/ctrlplane/ctrlplane/control"
-	"github.com/ctrlplane/ctrlplane/internal/testutil"
 	"github.com/ctrlplane/ctrlplane/internal/usage"
 	"github.com/ctrlplane/ctrlplane/ui/explain"
 )
@@ -140,35 +137,6 @@ func flagNamesIn(text string) (found []string) {
 		}
 	}
 	return found
-}
-
-// docs/controllers.md is generated from the explain pages.
-func TestControllersDocumentIsUpToDate(t *testing.T) {
-	flags, err := DefaultFlags()
-	if err != nil {
-		t.Fatal(err)
-	}
-	got := explain.Markdown(explain.Facts{Flags: flags, Versions: moduleVersions(t)})
-	testutil.Golden(t, "../docs/controllers.md", []byte(got))
-}
-
-// moduleVersions returns the versions of upstream's modules in this build.
-func moduleVersions(t *testing.T) map[string]string {
-	t.Helper()
-	out, err := exec.CommandContext(t.Context(), "go", "list", "-m", "-json=Path,Version", "k8s.io/kubernetes", "k8s.io/cloud-provider",
-		"k8s.io/endpointslice", "k8s.io/client-go", "sigs.k8s.io/kwok").Output()
-	if err != nil {
-		t.Fatalf("go list: %v", err)
-	}
-	all := map[string]string{}
-	for d := json.NewDecoder(strings.NewReader(string(out))); d.More(); {
-		var m struct{ Path, Version string }
-		if err := d.Decode(&m); err != nil {
-			t.Fatal(err)
-		}
-		all[m.Path] = m.Version
-	}
-	return all
 }
 
 // A flag that upstream adds outside of the controllers' own sections fails this test: decide

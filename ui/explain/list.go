@@ -21,7 +21,7 @@ func WriteList(out io.Writer, s Style) error {
 			if group != "" {
 				w.writeLine("")
 			}
-			w.writeLine(w.heading(groups[p.groupRank()].Title))
+			w.writeLine(w.heading(p.GroupTitle()))
 			group = p.Group
 		}
 		sentence, _, _ := strings.Cut(p.Purpose, ". ")

@@ -107,6 +107,9 @@ func readPages() ([]Page, error) {
 	return pages, nil
 }
 
+// GroupTitle returns the heading of the page's group.
+func (p Page) GroupTitle() string { return groups[p.groupRank()].Title }
+
 // groupRank is the position of the page's group in groups.
 func (p Page) groupRank() int {
 	return slices.IndexFunc(groups, func(g Group) bool { return g.ID == p.Group })

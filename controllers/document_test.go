@@ -1,13 +1,19 @@
-package explain
+package controllers
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
+	"os/exec"
 	"strings"
+	"testing"
+
+	"github.com/ctrlplane/ctrlplane/internal/testutil"
+	"github.com/ctrlplane/ctrlplane/ui/explain"
 )
 
-// markdownPreface is the beginning of the document of all pages.
-const markdownPreface = `# The controllers
+// documentPreface is the beginning of docs/controllers.md.
+const documentPreface = `# The controllers
 
 The output of ` + "`ctrlplane explain NAME`" + ` for each controller, without the parts that it
 reads from the running control plane: watches and writes, the queues' workers,
@@ -15,23 +21,46 @@ the flags' values and the permissions. ` + "`make golden`" + ` generates this pa
 ` + "`ui/explain/pages`" + `.
 `
 
-// Markdown returns a document with all pages: docs/controllers.md, which a test of package
-// controllers compares and "make golden" writes. Nothing else calls it.
-func Markdown(k Facts) string {
+// docs/controllers.md is generated from the explain pages.
+func TestControllersDocumentIsUpToDate(t *testing.T) {
+	flags, err := DefaultFlags()
+	if err != nil {
+		t.Fatal(err)
+	}
+	facts := explain.Facts{Flags: flags, Versions: moduleVersions(t)}
 	var b strings.Builder
-	b.WriteString(markdownPreface)
+	b.WriteString(documentPreface)
 	group := ""
-	for _, p := range loadPages() {
+	for _, p := range explain.Pages() {
 		if p.Group != group {
-			fmt.Fprintf(&b, "\n## %s\n", groups[p.groupRank()].Title)
+			fmt.Fprintf(&b, "\n## %s\n", p.GroupTitle())
 			group = p.Group
 		}
-		p.NewEntry(k).writeMarkdown(&b)
+		writeMarkdown(&b, p.NewEntry(facts))
 	}
-	return b.String()
+	testutil.Golden(t, "../docs/controllers.md", []byte(b.String()))
 }
 
-func (e Entry) writeMarkdown(b *strings.Builder) {
+// moduleVersions returns the versions of upstream's modules in this build.
+func moduleVersions(t *testing.T) map[string]string {
+	t.Helper()
+	out, err := exec.CommandContext(t.Context(), "go", "list", "-m", "-json=Path,Version", "k8s.io/kubernetes", "k8s.io/cloud-provider",
+		"k8s.io/endpointslice", "k8s.io/client-go", "sigs.k8s.io/kwok").Output()
+	if err != nil {
+		t.Fatalf("go list: %v", err)
+	}
+	all := map[string]string{}
+	for d := json.NewDecoder(strings.NewReader(string(out))); d.More(); {
+		var m struct{ Path, Version string }
+		if err := d.Decode(&m); err != nil {
+			t.Fatal(err)
+		}
+		all[m.Path] = m.Version
+	}
+	return all
+}
+
+func writeMarkdown(b *strings.Builder, e explain.Entry) {
 	fmt.Fprintf(b, "\n### %s\n\n%s\n", e.Name, escapeMarkdown(e.Purpose))
 	if e.Drawing != "" {
 		fmt.Fprintf(b, "\n```\n%s\n```\n", strings.TrimRight(e.Drawing, "\n"))
@@ -63,7 +92,7 @@ func (e Entry) writeMarkdown(b *strings.Builder) {
 	}
 	b.WriteString("\nSource:\n\n")
 	for _, s := range e.Source {
-		fmt.Fprintf(b, "- %s\n", s.markdownLink())
+		fmt.Fprintf(b, "- %s\n", sourceLink(s))
 	}
 }
 
@@ -77,9 +106,9 @@ func writeBullets(b *strings.Builder, title string, items []string) {
 	}
 }
 
-// markdownLink returns the location of the file, as a link if it is in this
+// sourceLink returns the location of the file, as a link if it is in this
 // repository.
-func (s Source) markdownLink() string {
+func sourceLink(s explain.Source) string {
 	if s.Module == modulePath {
 		return fmt.Sprintf("[%s](../%s)", s.Path, s.Path)
 	}
