@@ -64,7 +64,7 @@ func openPods(t *testing.T, m model) model {
 
 func TestBrowserListsObjectsWithTheirHealth(t *testing.T) {
 	source := newBrowsableSource()
-	m := openPods(t, newTestModel(t, Options{Source: source, NoColor: true}, 100, 24))
+	m := openPods(t, newPlainModel(t, Options{Source: source}, 100, 24))
 	if len(source.asked) != 1 || source.asked[0] != "po" {
 		t.Errorf("asked for %q", source.asked)
 	}
@@ -120,7 +120,7 @@ func TestBrowserPromptWithoutObjects(t *testing.T) {
 		m   model
 		why string
 	}{
-		"metrics":   {newTestModel(t, Options{Source: &fixedSource{snapshot: idleSnapshot()}, NoColor: true}, 100, 24), "this source has no objects"},
+		"metrics":   {newPlainModel(t, Options{Source: &fixedSource{snapshot: idleSnapshot()}}, 100, 24), "this source has no objects"},
 		"recording": {newReplayModel(t, writeRecording(t, frames()), 100, 24), "a recording has no objects"},
 	} {
 		before := c.m.past
@@ -136,7 +136,7 @@ func TestBrowserPromptWithoutObjects(t *testing.T) {
 
 // Objects can be listed from a text, too, which the list takes the place of.
 func TestBrowseFromAText(t *testing.T) {
-	m := pressKeys(t, newTestModel(t, Options{Source: newBrowsableSource(), NoColor: true}, 100, 24), "?", ":", "p", "o", "enter")
+	m := pressKeys(t, newPlainModel(t, Options{Source: newBrowsableSource()}, 100, 24), "?", ":", "p", "o", "enter")
 	if m.overlay != noOverlay || !onBrowser(m) {
 		t.Errorf("overlay %d, %d screens", m.overlay, len(m.screens))
 	}
@@ -149,7 +149,7 @@ func lastLine(m model) string {
 
 // t and w tell the story of the object under the cursor, from the records.
 func TestStories(t *testing.T) {
-	m := newTestModel(t, Options{Source: newBrowsableSource(), NoColor: true}, 100, 30)
+	m := newPlainModel(t, Options{Source: newBrowsableSource()}, 100, 30)
 	if m = pressKeys(t, m, "t"); !strings.Contains(m.message, "no object is selected") {
 		t.Errorf("message %q", m.message)
 	}
@@ -180,7 +180,7 @@ func TestStories(t *testing.T) {
 }
 
 func TestCopies(t *testing.T) {
-	m := newTestModel(t, Options{Source: newBrowsableSource(), NoColor: true}, 100, 30)
+	m := newPlainModel(t, Options{Source: newBrowsableSource()}, 100, 30)
 	long := pressKeys(t, m, "tab", "g", "/", "4", "0", "3", "enter") // an error that the screen cuts
 	for name, c := range map[string]struct {
 		m    model
@@ -206,7 +206,7 @@ func TestCopies(t *testing.T) {
 func TestCopiedNamesAreQuoted(t *testing.T) {
 	src := newBrowsableSource()
 	src.snapshot.Clients = []observe.Client{{Name: "x;reboot (admin)", State: "running", Requests: 1}}
-	m := newTestModel(t, Options{Source: src, NoColor: true}, 100, 30)
+	m := newPlainModel(t, Options{Source: src}, 100, 30)
 	m.shell = ui.POSIX
 	role := m.newScreen(objectScreen)
 	role.object = observe.Object{Group: "rbac.authorization.k8s.io", Resource: "roles", Namespace: "shop", Name: "$(reboot)"}
@@ -223,7 +223,7 @@ func TestCopiedNamesAreQuoted(t *testing.T) {
 // Every line of the feed can be read in full, at any width.
 func TestRecordsAreShownInFull(t *testing.T) {
 	for _, w := range []int{minWidth, 80, 100} {
-		m := pressKeys(t, newTestModel(t, Options{Source: newBrowsableSource(), NoColor: true}, w, 24), "tab", "g")
+		m := pressKeys(t, newPlainModel(t, Options{Source: newBrowsableSource()}, w, 24), "tab", "g")
 		for range len(m.currentScreen().feed.entries) {
 			opened := pressKeys(t, m, "enter")
 			if opened.overlay != textOverlay {
@@ -283,7 +283,7 @@ func TestSortsByWhatPeopleKnow(t *testing.T) {
 	}
 	s.Controllers = append(s.Controllers, observe.Controller{Name: "operator/site", State: stateRunning})
 	s.Queues = append(s.Queues, observe.Queue{Controller: "operator/site", Name: "site"})
-	m := newTestModel(t, Options{Source: &fixedSource{snapshot: s}, NoColor: true}, 80, 24)
+	m := newPlainModel(t, Options{Source: &fixedSource{snapshot: s}}, 80, 24)
 	if got := firstRows(m, 4); got[0] != "site" || got[1] != "deployment" || got[2] != "replicaset" || got[3] != "statefulset" {
 		t.Errorf("idle: %v", got)
 	}

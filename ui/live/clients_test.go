@@ -30,7 +30,7 @@ func clientsSnapshot() observe.Snapshot {
 }
 
 func TestClientScreens(t *testing.T) {
-	o := Options{Source: &fixedSource{snapshot: clientsSnapshot(), records: sampleRecords()}, NoColor: true}
+	o := Options{Source: &fixedSource{snapshot: clientsSnapshot(), records: sampleRecords()}}
 	for _, tc := range []struct {
 		name string
 		w, h int
@@ -43,7 +43,7 @@ func TestClientScreens(t *testing.T) {
 		{"with clients", 100, 30, nil},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			m := pressKeys(t, newTestModel(t, o, tc.w, tc.h), tc.keys...)
+			m := pressKeys(t, newPlainModel(t, o, tc.w, tc.h), tc.keys...)
 			expectScreen(t, tc.name, m)
 		})
 	}
@@ -86,7 +86,7 @@ func TestKeysInterveneInClients(t *testing.T) {
 func TestActivityBesideLists(t *testing.T) {
 	source := newBrowsableSource()
 	source.snapshot = clientsSnapshot()
-	m := newTestModel(t, Options{Source: source, NoColor: true}, 100, 40)
+	m := newPlainModel(t, Options{Source: source}, 100, 40)
 	count := func(m model) int { return len(m.currentScreen().feed.entries) }
 	want := count(m)
 	for name, list := range map[string]model{"clients": pullOnce(t, m.openClients()), "pods": pullOnce(t, openPods(t, m))} {

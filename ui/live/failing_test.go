@@ -39,7 +39,7 @@ func TestChangedControllerSaysWhatFails(t *testing.T) {
 		{stateOff, observe.ReasonStopped, "! settled, 1 key failed before the stop", "stopped, failed: exceeded", " job: default/broken-0 failed: exceeded quota: small, pods 10+1 of 10"},
 	} {
 		source := &fixedSource{snapshot: snapshotOfFailing(c.state, c.reason)}
-		m := newTestModel(t, Options{Source: source, NoColor: true}, 80, 24)
+		m := newPlainModel(t, Options{Source: source}, 80, 24)
 		lines := m.drawScreen()
 		if got := lines[0]; !strings.HasSuffix(got, " "+c.header) {
 			t.Errorf("%s: the header is %q", c.state, got)
@@ -58,7 +58,7 @@ func TestChangedControllerSaysWhatFails(t *testing.T) {
 // row does not fail.
 func TestOtherChangesAreListed(t *testing.T) {
 	source := &fixedSource{snapshot: snapshotOfFailing(statePaused, "its writes are held")}
-	m := pressKeys(t, newTestModel(t, Options{Source: source, NoColor: true}, 100, 30), "j")
+	m := pressKeys(t, newPlainModel(t, Options{Source: source}, 100, 30), "j")
 	if got := m.View().Content; !strings.Contains(got, "changed manually: job-controller is paused: its writes are held") {
 		t.Errorf("got\n%s", got)
 	}
@@ -71,7 +71,7 @@ func TestStoppedControllerStaysOnTop(t *testing.T) {
 	for i := range s.Controllers {
 		s.Controllers[i].Failing = nil
 	}
-	m := newTestModel(t, Options{Source: &fixedSource{snapshot: s}, NoColor: true}, 100, 30)
+	m := newPlainModel(t, Options{Source: &fixedSource{snapshot: s}}, 100, 30)
 	if got := m.rows[0].controller; got != "job-controller" {
 		t.Errorf("the first row is %s", got)
 	}
@@ -80,7 +80,7 @@ func TestStoppedControllerStaysOnTop(t *testing.T) {
 // TestStateSaysFailing: a controller that runs and whose key fails is not only "running".
 func TestStateSaysFailing(t *testing.T) {
 	for state, want := range map[string]string{stateRunning: stateFailing, statePaused: statePaused} {
-		m := newTestModel(t, Options{Source: &fixedSource{snapshot: snapshotOfFailing(state, "")}, NoColor: true}, 140, 40)
+		m := newPlainModel(t, Options{Source: &fixedSource{snapshot: snapshotOfFailing(state, "")}}, 140, 40)
 		if got := m.drawScreen()[m.screenAreas().upper.y+2]; !strings.HasPrefix(got, "▌job ") || !strings.Contains(got, " "+want+" ") || state != want && strings.Contains(got, state) {
 			t.Errorf("the row is %q, want the state %s", got, want)
 		}
@@ -121,7 +121,7 @@ func TestStoryOfKey(t *testing.T) {
 		"no key": {nil, []string{"j", "t"}, "", "no object is selected: tab goes to Activity, select a line there"},
 	} {
 		source := &fixedSource{snapshot: snapshotOfFailing(stateRunning, ""), records: recordsOf(c.events...)}
-		m := newTestModel(t, Options{Source: source, NoColor: true}, 140, 40)
+		m := newPlainModel(t, Options{Source: source}, 140, 40)
 		for _, k := range c.keys {
 			m = pullOnce(t, pressAndRun(t, m, k))
 		}
@@ -136,13 +136,13 @@ func TestWarningsSayWhyFirst(t *testing.T) {
 	source := &fixedSource{snapshot: idleSnapshot(), records: recordsOf(
 		&observe.Called{Controller: "job-controller", Verb: "create", Status: 201, Object: observe.Object{Resource: "events", Kind: "Event", Namespace: "default", Name: "broken.1"},
 			Event: &observe.KubernetesEvent{Type: "Warning", Reason: "FailedCreate", Note: quotaError, Regarding: brokenJob}})}
-	m := newTestModel(t, Options{Source: source, NoColor: true}, 80, 24)
+	m := newPlainModel(t, Options{Source: source}, 80, 24)
 	if got, want := m.View().Content, "WARN    FailedCreate: exceeded quota: small, pod"; !strings.Contains(got, want) {
 		t.Errorf("no %q in\n%s", want, got)
 	}
 	source.records = recordsOf(&observe.Logged{Controller: "job-controller", Level: levelError, Message: "syncing job",
 		Attrs: []observe.Attr{{Key: "job", Value: "default/broken"}, {Key: "err", Value: quotaError}}})
-	logs := newTestModel(t, Options{Source: source, NoColor: true}, 80, 24)
+	logs := newPlainModel(t, Options{Source: source}, 80, 24)
 	if got, want := logs.View().Content, "error   syncing job: exceeded quota: small, pods"; !strings.Contains(got, want) {
 		t.Errorf("no %q in\n%s", want, got)
 	}
@@ -156,7 +156,7 @@ func TestWarningsSayWhyFirst(t *testing.T) {
 func TestDroppedRecordsAreNoAlarm(t *testing.T) {
 	s := idleSnapshot()
 	s.Journal.Dropped = 1234
-	m := newTestModel(t, Options{Source: &fixedSource{snapshot: s}, NoColor: true}, 250, 60)
+	m := newPlainModel(t, Options{Source: &fixedSource{snapshot: s}}, 250, 60)
 	if got := m.View().Content; strings.Contains(got, "dropped") {
 		t.Errorf("got\n%s", got)
 	}
@@ -167,7 +167,7 @@ func TestTextPagesHaveOnlyTheirKeys(t *testing.T) {
 	for _, speed := range []observe.Speed{observe.SpeedHalf, observe.SpeedStep} {
 		source := newPacedSource()
 		source.snapshot.Process.Speed = speed
-		start := newTestModel(t, Options{Source: source, NoColor: true}, 100, 30)
+		start := newPlainModel(t, Options{Source: source}, 100, 30)
 		for _, text := range []string{"?", "W"} {
 			for _, key := range []string{"[", "]", "s", ",", ".", "p", "x", "c", ":"} {
 				next, cmd := pressKeys(t, start, text).Update(keyMsg(key))

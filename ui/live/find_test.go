@@ -42,7 +42,7 @@ func markedLine(m model) string {
 
 // TestSearchInText goes through the matches of a text that covers the screen.
 func TestSearchInText(t *testing.T) {
-	m := newTestModel(t, Options{Source: &fixedSource{snapshot: idleSnapshot()}, NoColor: true, Attached: true}, 80, 24).openText(longText())
+	m := newPlainModel(t, Options{Source: &fixedSource{snapshot: idleSnapshot()}, Attached: true}, 80, 24).openText(longText())
 	requireMatch := func(state, at string) {
 		t.Helper()
 		if screen := m.drawScreen(); !strings.Contains(screen[0], state) || !strings.Contains(markedLine(m), at) {
@@ -79,7 +79,7 @@ func TestSearchInText(t *testing.T) {
 // view neither ends nor changes anything.
 func TestLettersOfASearchDoNotAct(t *testing.T) {
 	source := &inspectableSource{&fixedSource{snapshot: troubledSnapshot(), records: sampleRecords()}, webInspection()}
-	start := newTestModel(t, Options{Source: source, Attached: true, NoColor: true}, 100, 30)
+	start := newPlainModel(t, Options{Source: source, Attached: true}, 100, 30)
 	for name, m := range map[string]model{
 		"text": start.openText(longText()), "help": pressKeys(t, start, "?"), "record": pressKeys(t, start, "tab", "enter"),
 		"yaml": pressKeys(t, openReplicaSet(t, start), "e"), "controller": pressKeys(t, start, "enter", "tab"),
@@ -108,7 +108,7 @@ func TestLettersOfASearchDoNotAct(t *testing.T) {
 func TestSearchInPage(t *testing.T) {
 	inspection := webInspection()
 	inspection.YAML = strings.Repeat("  filler: x\n", 40) + "  paused: true\n" + strings.Repeat("  filler: x\n", 40)
-	m := newTestModel(t, Options{Source: &inspectableSource{&fixedSource{snapshot: idleSnapshot(), records: sampleRecords()}, inspection}, NoColor: true}, 100, 30)
+	m := newPlainModel(t, Options{Source: &inspectableSource{&fixedSource{snapshot: idleSnapshot(), records: sampleRecords()}, inspection}}, 100, 30)
 	m = typed(t, pressKeys(t, openReplicaSet(t, m), "e"), "/paused")
 	if got := markedLine(m); got != "▌  paused: true" {
 		t.Errorf("the cursor is on %q:\n%s", got, strings.Join(m.drawScreen(), "\n"))

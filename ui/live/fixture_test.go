@@ -62,7 +62,21 @@ func (i *inspectableSource) Inspect(_ context.Context, o observe.Object) (observ
 // newTestModel returns a model of the given size that has pulled once.
 func newTestModel(t *testing.T, o Options, w, h int) model {
 	t.Helper()
-	m := newModel(t.Context(), o)
+	return pullFirst(t, newModel(t.Context(), o), w, h)
+}
+
+// newPlainModel is newTestModel on a terminal without colors.
+func newPlainModel(t *testing.T, o Options, w, h int) model {
+	t.Helper()
+	return pullFirst(t, newModel(t.Context(), o).withColor(false), w, h)
+}
+
+func (m model) withColor(color bool) model {
+	return m.withPalette(func(p *palette) { p.color = color })
+}
+
+func pullFirst(t *testing.T, m model, w, h int) model {
+	t.Helper()
 	m.zone = time.UTC
 	m = sendMsgs(t, m, tea.WindowSizeMsg{Width: w, Height: h})
 	m.now, m.pullStarted = testNow, testNow

@@ -14,7 +14,7 @@ func TestUptimeFits(t *testing.T) {
 	for _, up := range []time.Duration{10*time.Minute + 54*time.Second, 23*time.Hour + 59*time.Minute, 99*24*time.Hour + 23*time.Hour} {
 		source := &fixedSource{snapshot: burstSnapshot()}
 		source.snapshot.Process.Started = source.snapshot.Time.Add(-up)
-		m := newTestModel(t, Options{Source: source, NoColor: true}, 100, 30)
+		m := newPlainModel(t, Options{Source: source}, 100, 30)
 		if want := "up " + formatAge(up) + " "; !strings.Contains(m.View().Content, want) {
 			t.Errorf("no %q in\n%s", want, strings.SplitAfterN(m.View().Content, "\n", 3)[0])
 		}
@@ -47,7 +47,7 @@ func TestHeaderSaysThatKeysFail(t *testing.T) {
 				jobs.Failing, jobs.MoreFailing = c.failing, c.more
 			}
 		}
-		m := newTestModel(t, Options{Source: source, NoColor: true}, 80, 24)
+		m := newPlainModel(t, Options{Source: source}, 80, 24)
 		if got := m.drawScreen()[0]; !strings.HasSuffix(got, " "+c.want) {
 			t.Errorf("settled %t, %d keys fail: the header is %q, want %q", c.settled, len(c.failing), got, c.want)
 		}
@@ -59,7 +59,7 @@ func TestHeaderNamesTheLeader(t *testing.T) {
 	source := &fixedSource{snapshot: idleSnapshot()}
 	p := &source.snapshot.Process
 	p.Settled, p.Leader, p.LeaseHolder = false, observe.LeaderOther, "host_grow_1"
-	m := newTestModel(t, Options{Source: source, NoColor: true}, 100, 24)
+	m := newPlainModel(t, Options{Source: source}, 100, 24)
 	if got := m.drawScreen()[0]; !strings.HasSuffix(got, " ○ standby") {
 		t.Errorf("the header is %q", got)
 	}
@@ -71,7 +71,7 @@ func TestHeaderNamesTheLeader(t *testing.T) {
 // TestHeaderOfUnknownQueues has a process whose metrics do not say whether keys are left not look settled or busy.
 func TestHeaderOfUnknownQueues(t *testing.T) {
 	source := &fixedSource{snapshot: observe.Snapshot{Queues: []observe.Queue{{Name: "widget", Depth: -1, Peak: -1}}}}
-	m := newTestModel(t, Options{Source: source, NoColor: true}, 100, 24)
+	m := newPlainModel(t, Options{Source: source}, 100, 24)
 	if got := m.drawScreen()[0]; !strings.HasSuffix(got, " ○ unknown") {
 		t.Errorf("the header is %q", got)
 	}
@@ -88,7 +88,7 @@ func TestSettledIsNotBusy(t *testing.T) {
 			q.Depth, q.Peak, q.Parked = 3, 3, true
 		}
 	}
-	m := newTestModel(t, Options{Source: source, NoColor: true}, 100, 30)
+	m := newPlainModel(t, Options{Source: source}, 100, 30)
 	for _, want := range []string{"● settled", "0 of 23 busy, 2 a moment ago"} {
 		if got := m.View().Content; !strings.Contains(got, want) {
 			t.Errorf("no %q in\n%s", want, got)
@@ -118,7 +118,7 @@ func TestHeaderItemsKeepTheirPlaces(t *testing.T) {
 					if name == "settled" {
 						source.snapshot.Controllers = idleSnapshot().Controllers // no key waits
 					}
-					m := newTestModel(t, Options{Source: source, NoColor: true}, width, height)
+					m := newPlainModel(t, Options{Source: source}, width, height)
 					seen[name] = itemPlaces(m)
 				}
 				for name, places := range seen {
@@ -136,7 +136,7 @@ func TestBusyNamesAreCut(t *testing.T) {
 	long := strings.Repeat("x", 200)
 	for _, busy := range [][]string{{long}, {long, "a"}, {"a", long}, {long, long, long}, {"a", "b"}} {
 		for _, width := range []int{15, 40, 80, 250} {
-			m := newTestModel(t, Options{Source: &fixedSource{}, NoColor: true}, width, 24)
+			m := newPlainModel(t, Options{Source: &fixedSource{}}, width, 24)
 			if l := m.busyLine(observe.Process{Busy: busy}, width); l.width() > busyWidth(width) {
 				t.Errorf("%d columns, %d busy: %q takes more than %d", width, len(busy), l.plainText(), busyWidth(width))
 			}

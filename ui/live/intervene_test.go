@@ -99,7 +99,7 @@ func pressAndRun(t *testing.T, m model, keys ...string) model {
 // modelOnQueue returns a model with the cursor on a queue.
 func modelOnQueue(t *testing.T, h observe.Source, queue string) model {
 	t.Helper()
-	return pressKeys(t, newTestModel(t, Options{Source: h, NoColor: true}, 120, 40), append(append([]string{"/"}, strings.Split(queue, "")...), "enter")...)
+	return pressKeys(t, newPlainModel(t, Options{Source: h}, 120, 40), append(append([]string{"/"}, strings.Split(queue, "")...), "enter")...)
 }
 
 func TestInterventionKeys(t *testing.T) {
@@ -138,7 +138,7 @@ func TestFooterCountsHeldWrites(t *testing.T) {
 			c.Reason, c.Held = "its writes are held, 2 workers in place of 5", 40
 		}
 	}
-	m := newTestModel(t, Options{Source: h, NoColor: true}, 200, 40)
+	m := newPlainModel(t, Options{Source: h}, 200, 40)
 	if want, got := "paused: 40 writes are held, 2 workers in place of 5", m.View().Content; !strings.Contains(got, want) {
 		t.Errorf("no %q in\n%s", want, got)
 	}
@@ -248,7 +248,7 @@ func TestInterventionScreens(t *testing.T) {
 		{"stop narrow", false, 60, 15, func(t *testing.T, m model) model { return pressKeys(t, m, "x") }},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			m := newTestModel(t, Options{Source: sourceWithHeldWrites(), NoColor: !test.color, Purpose: testPurpose}, test.w, test.h)
+			m := newTestModel(t, Options{Source: sourceWithHeldWrites(), Purpose: testPurpose}, test.w, test.h).withColor(test.color)
 			m = test.do(t, m)
 			expectScreen(t, "interventions/"+test.name, m)
 		})
@@ -280,7 +280,7 @@ func TestKeysInActivity(t *testing.T) {
 	for i, name := range []string{"job-controller", "endpointslice-controller", "job-controller"} {
 		h.records = append(h.records, observe.Record{Seq: uint64(i + 1), Time: testNow, Event: &observe.Called{Controller: name, Verb: "create", Object: webPod, Status: 201}})
 	}
-	m := pressAndRun(t, newTestModel(t, Options{Source: h, NoColor: true}, 120, 40), "tab", "p")
+	m := pressAndRun(t, newPlainModel(t, Options{Source: h}, 120, 40), "tab", "p")
 	if want := "no controller selected: select a line of Activity, or press tab and select one"; m.message != want || h.calls != nil {
 		t.Errorf("while lines move: %v, message %q", h.calls, m.message)
 	}

@@ -55,7 +55,7 @@ func TestHelpDescribesEveryKey(t *testing.T) {
 // ? opens the help over a text, and goes back to where the text was. On a page it opens the help, too.
 func TestHelpOverTexts(t *testing.T) {
 	source := newBrowsableSource()
-	pods := openPods(t, newTestModel(t, Options{Source: source, NoColor: true}, 100, 12))
+	pods := openPods(t, newPlainModel(t, Options{Source: source}, 100, 12))
 	pods = pressKeys(t, pods, "j")
 	told := sendMsgs(t, pods, pods.storyCmd(showTrace, &webPod, nil)())
 	yaml := pressKeys(t, pods, "e")
@@ -138,7 +138,7 @@ func TestFilter(t *testing.T) {
 }
 
 func TestFilterNamesHiddenMatches(t *testing.T) {
-	m := newTestModel(t, Options{Source: &fixedSource{snapshot: burstSnapshot()}, NoColor: true}, 120, 40)
+	m := newPlainModel(t, Options{Source: &fixedSource{snapshot: burstSnapshot()}}, 120, 40)
 	m = pressKeys(t, m, "/", "g", "r", "a", "p", "h", "enter")
 	if got := m.View().Content; strings.Contains(got, "hidden") {
 		t.Errorf("nothing is hidden:\n%s", got)
@@ -170,7 +170,7 @@ func TestHideIdle(t *testing.T) {
 
 func TestFeedFollowsNewEntries(t *testing.T) {
 	source := &fixedSource{snapshot: idleSnapshot(), records: podCreations(1, 100)}
-	m := pressKeys(t, newTestModel(t, Options{Source: source, NoColor: true}, 100, 30), "tab")
+	m := pressKeys(t, newPlainModel(t, Options{Source: source}, 100, 30), "tab")
 	last := func(m model, want string) {
 		t.Helper()
 		lines := m.drawScreen()
@@ -203,7 +203,7 @@ func TestFeedFollowsNewEntries(t *testing.T) {
 
 func TestMissedRecordsAreShown(t *testing.T) {
 	source := &fixedSource{snapshot: idleSnapshot(), records: podCreations(1, 5), missed: 1234}
-	m := newTestModel(t, Options{Source: source, NoColor: true}, 100, 30)
+	m := newPlainModel(t, Options{Source: source}, 100, 30)
 	if got := m.View().Content; !strings.Contains(got, "… older records are not shown") {
 		t.Errorf("the missed records are not shown:\n%s", got)
 	}
@@ -286,7 +286,7 @@ func TestCursor(t *testing.T) {
 // moved others off the screen.
 func TestRowsAboveAreCounted(t *testing.T) {
 	source := &fixedSource{snapshot: idleSnapshot()}
-	m := pressKeys(t, newTestModel(t, Options{Source: source, NoColor: true}, 100, 30), "G")
+	m := pressKeys(t, newPlainModel(t, Options{Source: source}, 100, 30), "G")
 	if got := m.View().Content; !strings.Contains(got, "0 of 23 busy, 9 above") {
 		t.Errorf("the rows above are not counted:\n%s", got)
 	}
@@ -297,7 +297,7 @@ func TestRowsAboveAreCounted(t *testing.T) {
 
 func TestOpenQueueOfUnknownController(t *testing.T) {
 	s := observe.Snapshot{Time: testNow, Queues: []observe.Queue{{Name: "stray", Depth: 1}}}
-	m := pressKeys(t, newTestModel(t, Options{Source: &fixedSource{snapshot: s}, NoColor: true}, 100, 30), "enter")
+	m := pressKeys(t, newPlainModel(t, Options{Source: &fixedSource{snapshot: s}}, 100, 30), "enter")
 	if got := m.View().Content; !strings.Contains(got, "? stray") || !strings.Contains(got, "the controller is unknown") {
 		t.Errorf("the screen does not say that the controller is unknown:\n%s", got)
 	}
@@ -347,7 +347,7 @@ func TestQuit(t *testing.T) {
 }
 
 func TestQuitQuestionReplacesHelp(t *testing.T) {
-	m := pressKeys(t, newTestModel(t, Options{Source: &fixedSource{snapshot: idleSnapshot()}, NoColor: true}, 80, 24), "?", "q")
+	m := pressKeys(t, newPlainModel(t, Options{Source: &fixedSource{snapshot: idleSnapshot()}}, 80, 24), "?", "q")
 	if !strings.Contains(m.View().Content, "Stop the control plane?") {
 		t.Error("the question is not visible")
 	}

@@ -11,7 +11,7 @@ import (
 
 // The filter of a list of objects or clients applies to the list, that of Activity to Activity.
 func TestFilterOfLists(t *testing.T) {
-	m := openPods(t, newTestModel(t, Options{Source: newBrowsableSource(), NoColor: true}, 100, 24))
+	m := openPods(t, newPlainModel(t, Options{Source: newBrowsableSource()}, 100, 24))
 	m = pressKeys(t, m, "/", "w", "e", "b", "enter")
 	if s := m.currentScreen(); s.focus != upperPane || s.filter != "web" || s.feed.filter != "" {
 		t.Fatalf("focus %d, filter %q, of Activity %q", s.focus, s.filter, s.feed.filter)
@@ -37,7 +37,7 @@ func TestFilterOfLists(t *testing.T) {
 }
 
 func TestFilterOfClients(t *testing.T) {
-	m := newTestModel(t, Options{Source: &fixedSource{snapshot: clientsSnapshot()}, NoColor: true}, 100, 24)
+	m := newPlainModel(t, Options{Source: &fixedSource{snapshot: clientsSnapshot()}}, 100, 24)
 	m = pressKeys(t, m, "c", "/", "k", "u", "b", "e", "c", "enter")
 	if list := m.listedClients(); len(list) != 1 || !strings.HasPrefix(m.selectedController(), "kubectl") {
 		t.Errorf("%d clients, selected %q", len(list), m.selectedController())
@@ -53,7 +53,7 @@ func TestClientWithoutWrites(t *testing.T) {
 	for i := range s.Clients {
 		s.Clients[i].Requests, s.Clients[i].Reads, s.Clients[i].Changes = 7, 7, 0
 	}
-	m := newTestModel(t, Options{Source: &fixedSource{snapshot: s}, NoColor: true}, 100, 30)
+	m := newPlainModel(t, Options{Source: &fixedSource{snapshot: s}}, 100, 30)
 	m = pullOnce(t, pressKeys(t, m, "c", "enter"))
 	if got := m.View().Content; !strings.Contains(got, "no writes yet: a shows 7 reads") {
 		t.Errorf("got\n%s", got)
@@ -61,7 +61,7 @@ func TestClientWithoutWrites(t *testing.T) {
 }
 
 func TestNoWarnings(t *testing.T) {
-	m := newTestModel(t, Options{Source: &fixedSource{snapshot: idleSnapshot()}, NoColor: true}, 100, 24)
+	m := newPlainModel(t, Options{Source: &fixedSource{snapshot: idleSnapshot()}}, 100, 24)
 	if got := pressKeys(t, m, "W").View().Content; !strings.Contains(got, "none of ctrlplane itself since the start") {
 		t.Errorf("got\n%s", got)
 	}
@@ -73,16 +73,16 @@ func TestNamesAndRequeuesAtHundredColumns(t *testing.T) {
 	s := idleSnapshot()
 	s.Controllers[0].Name = "replenish/stock-of-shops"
 	s.Queues = []observe.Queue{{Controller: s.Controllers[0].Name, Name: "stock", Retries: 12}}
-	m := newTestModel(t, Options{Source: &fixedSource{snapshot: s}, NoColor: true}, 100, 70)
+	m := newPlainModel(t, Options{Source: &fixedSource{snapshot: s}}, 100, 70)
 	got := m.View().Content
 	if !strings.Contains(got, "replenish/stock-of-shops ") || !strings.Contains(got, " +12") || strings.Contains(got, "REQUEUES") {
 		t.Errorf("got\n%s", got)
 	}
 	s.Queues[0].ErrorRetries = 5
-	if got := newTestModel(t, Options{Source: &fixedSource{snapshot: s}, NoColor: true}, 100, 70).View().Content; strings.Contains(got, "+7") || !strings.Contains(got, "        5") {
+	if got := newPlainModel(t, Options{Source: &fixedSource{snapshot: s}}, 100, 70).View().Content; strings.Contains(got, "+7") || !strings.Contains(got, "        5") {
 		t.Errorf("got\n%s", got)
 	}
-	if got := newTestModel(t, Options{Source: &fixedSource{snapshot: s}, NoColor: true}, 200, 30).View().Content; !strings.Contains(got, "REQUEUES") {
+	if got := newPlainModel(t, Options{Source: &fixedSource{snapshot: s}}, 200, 30).View().Content; !strings.Contains(got, "REQUEUES") {
 		t.Errorf("got\n%s", got)
 	}
 }
@@ -90,7 +90,7 @@ func TestNamesAndRequeuesAtHundredColumns(t *testing.T) {
 // The footer offers the diff of a step only while its controller is paused.
 func TestDiffIsOfferedWhilePaused(t *testing.T) {
 	s := pausedSnapshot()
-	m := newTestModel(t, Options{Source: &fixedSource{snapshot: s}, NoColor: true}, 140, 30)
+	m := newPlainModel(t, Options{Source: &fixedSource{snapshot: s}}, 140, 30)
 	for _, c := range s.Controllers {
 		if c.State == statePaused {
 			m.stepped = &steppedView{controller: c.Name}
@@ -111,7 +111,7 @@ func TestEndedOperator(t *testing.T) {
 	s.Controllers = append(s.Controllers, observe.Controller{Name: "shop/site", State: stateOff, Reason: "its process has ended", Since: testNow.Add(-90 * time.Second)})
 	s.Time = testNow
 	src := &intervenableSource{fixedSource: &fixedSource{snapshot: s}}
-	m := newTestModel(t, Options{Source: src, NoColor: true}, 100, 30)
+	m := newPlainModel(t, Options{Source: src}, 100, 30)
 	if got := m.View().Content; !strings.Contains(got, "\n▌shop/site ") || !strings.Contains(got, "ended 1m 30s ago") || !strings.Contains(got, " x remove") {
 		t.Errorf("got\n%s", got)
 	}

@@ -45,8 +45,7 @@ type Options struct {
 	Replay  *replay.Recording
 	At      *replay.Position
 	Environ []string // in the form of os.Environ
-	NoColor bool
-	Theme   string // one of Themes; empty = auto
+	Theme   string   // one of Themes; empty = auto
 
 	Ephemeral bool // stopping the control plane loses its data
 	Attached  bool // the control plane belongs to another process: quitting keeps it running
@@ -90,7 +89,7 @@ func Run(ctx context.Context, o Options) (Leave, error) {
 	}
 	if f, ok := o.Out.(*os.File); ok {
 		mode := ui.Detect(f, o.Environ)
-		m = m.withPalette(func(p *palette) { p.color, p.ascii = mode.Color && !o.NoColor, mode.ASCII })
+		m = m.withPalette(func(p *palette) { p.color, p.ascii = mode.Color, mode.ASCII })
 	}
 	if !m.theme.color {
 		options = append(options, tea.WithColorProfile(colorprofile.ASCII))
@@ -170,7 +169,7 @@ func newModel(ctx context.Context, o Options) model {
 		speed: speedOf(o.Source), browser: browserOf(o.Source),
 		purpose: o.Purpose, warn: o.Warnings, page: o.Page, message: o.Message, output: outputPane{source: o.Output},
 		ephemeral: o.Ephemeral, attached: o.Attached,
-		palette: palette{wanted: o.Theme, color: !o.NoColor}, zone: time.Local, shell: ui.DetectShell(runtime.GOOS, o.Environ),
+		palette: palette{wanted: o.Theme, color: true}, zone: time.Local, shell: ui.DetectShell(runtime.GOOS, o.Environ),
 		pulling: o.Source != nil, // Init starts the first pull
 	}
 	if o.Replay != nil {

@@ -60,7 +60,7 @@ func TestHotLoops(t *testing.T) {
 	}
 	s.Clients = []observe.Client{{Name: "shop (me)", State: stateRunning, RequestRate: 10}}
 	source := &fixedSource{snapshot: s, records: loopingRecords(30, 100*time.Millisecond)}
-	m := lookForLoops(t, newTestModel(t, Options{Source: source, NoColor: true}, 140, 30))
+	m := lookForLoops(t, newPlainModel(t, Options{Source: source}, 140, 30))
 	if screen := strings.Join(m.drawScreen(), "\n"); !strings.Contains(screen, "hot loop: default/web") {
 		t.Errorf("the loop is not shown:\n%s", screen)
 	}
@@ -99,7 +99,7 @@ func TestHotLoops(t *testing.T) {
 // TestBurstIsNoHotLoop: much work that causes no work of its own.
 func TestBurstIsNoHotLoop(t *testing.T) {
 	source := &fixedSource{snapshot: burstSnapshot(), records: podCreations(1, 500)}
-	m := lookForLoops(t, newTestModel(t, Options{Source: source, NoColor: true}, 140, 30))
+	m := lookForLoops(t, newPlainModel(t, Options{Source: source}, 140, 30))
 	if screen := strings.Join(m.drawScreen(), "\n"); strings.Contains(screen, "hot loop") {
 		t.Errorf("got\n%s", screen)
 	}

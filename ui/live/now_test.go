@@ -37,7 +37,7 @@ func TestConflictIsNormal(t *testing.T) {
 		if i := describeRecord(sync); i.mark != markConflict || i.status != "retry" || i.subject != "default/web" {
 			t.Errorf("%+v", i)
 		}
-		m := newTestModel(t, Options{Source: &fixedSource{snapshot: idleSnapshot()}, NoColor: true}, 100, 30)
+		m := newPlainModel(t, Options{Source: &fixedSource{snapshot: idleSnapshot()}}, 100, 30)
 		m.rows = []row{{controller: "deployment-controller", queue: queue, info: &observe.Controller{Failing: []observe.FailingKey{{Queue: "deployment", Key: "default/web", Error: err, Times: 2}}}}}
 		if l := m.failureLine(); l != nil {
 			t.Errorf("the footer says %q", l.plainText())
@@ -54,7 +54,7 @@ func TestWaitingForAKindThatCannotBeListed(t *testing.T) {
 			c.Unlisted = reason
 		}
 	}
-	m := pressKeys(t, newTestModel(t, Options{Source: &fixedSource{snapshot: s}, NoColor: true}, 100, 30), "i")
+	m := pressKeys(t, newPlainModel(t, Options{Source: &fixedSource{snapshot: s}}, 100, 30), "i")
 	if screen := strings.Join(m.drawScreen(), "\n"); !strings.Contains(screen, "waits: cannot list v1.Job") || strings.Contains(screen, "cronjob") {
 		t.Errorf("without idle rows:\n%s", screen)
 	}
@@ -74,7 +74,7 @@ func TestFailingComesFirst(t *testing.T) {
 			c.Failing = failingKeys(1, `pods "broken-" is forbidden: exceeded quota: small, requested: pods=1, used: pods=10, limited: pods=10`)
 		}
 	}
-	m := newTestModel(t, Options{Source: &fixedSource{snapshot: s}, NoColor: true}, 80, 24)
+	m := newPlainModel(t, Options{Source: &fixedSource{snapshot: s}}, 80, 24)
 	for _, m := range []model{m, pressKeys(t, m, "i")} {
 		if first := m.drawScreen()[m.screenAreas().upper.y+2]; !strings.Contains(first, "job") || !strings.Contains(first, "fails: exceeded quota") {
 			t.Errorf("the first row is %q", first)

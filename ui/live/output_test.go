@@ -172,7 +172,7 @@ func TestKeysInTheOutput(t *testing.T) {
 		*intervenableSource
 		observe.Inspector
 	}{h, &inspectableSource{h.fixedSource, webInspection()}}
-	m := pressKeys(t, newTestModel(t, Options{Source: source, Output: f, NoColor: true}, 100, 30).readOutput(), "o", "tab", "g")
+	m := pressKeys(t, newPlainModel(t, Options{Source: source, Output: f}, 100, 30).readOutput(), "o", "tab", "g")
 	hints := func(m model) string {
 		lines := m.drawScreen()
 		return lines[len(lines)-1]
@@ -204,7 +204,7 @@ func TestPastHasNoOutput(t *testing.T) {
 	f.print("of the present")
 	list := frames()
 	source := &fixedSource{snapshot: list[0].snapshot, records: list[0].records}
-	m := newTestModel(t, Options{Source: source, Output: f, NoColor: true}, 100, 30).readOutput()
+	m := newPlainModel(t, Options{Source: source, Output: f}, 100, 30).readOutput()
 	source.snapshot, m.now = list[1].snapshot, list[1].snapshot.Time
 	m = pullPast(t, pullOnce(t, m))
 	if got := lowerPane(m); !strings.Contains(got, "Activity") {

@@ -9,8 +9,8 @@ import (
 func TestPageKeyShowsALink(t *testing.T) {
 	const link = "http://127.0.0.1:40123/#K5QWABCDEFGHIJKLMNOPQRSTUV"
 	still, _, _ := testSources()
-	o := Options{Source: still, NoColor: true, Message: PageMessage(link)}
-	m := newTestModel(t, o, 80, 24)
+	o := Options{Source: still, Message: PageMessage(link)}
+	m := newPlainModel(t, o, 80, 24)
 	if shown := m.View().Content; !strings.Contains(shown, link) {
 		t.Errorf("the message of the options is not shown whole: %s", shown)
 	}
@@ -18,11 +18,11 @@ func TestPageKeyShowsALink(t *testing.T) {
 		t.Errorf("without a page: %q", m.message)
 	}
 	o.Page = func() (string, error) { return link, nil }
-	if shown := pressAndRun(t, newTestModel(t, o, 80, 24), "j", "P").View().Content; !strings.Contains(shown, link) {
+	if shown := pressAndRun(t, newPlainModel(t, o, 80, 24), "j", "P").View().Content; !strings.Contains(shown, link) {
 		t.Errorf("the link is not shown whole: %s", shown)
 	}
 	o.Page = func() (string, error) { return "", errors.New("cannot serve the page:\nin use") }
-	if m = pressAndRun(t, newTestModel(t, o, 80, 24), "P"); m.message != "cannot serve the page: in use" {
+	if m = pressAndRun(t, newPlainModel(t, o, 80, 24), "P"); m.message != "cannot serve the page: in use" {
 		t.Errorf("an error: %q", m.message)
 	}
 }

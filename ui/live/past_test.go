@@ -89,7 +89,7 @@ func writeRecording(t *testing.T, list []frame) *replay.Recording {
 func newReplayModel(t *testing.T, r *replay.Recording, w, h int) model {
 	t.Helper()
 	begin := r.Begin()
-	m := newModel(t.Context(), Options{Replay: r, At: &begin, NoColor: true, Attached: true})
+	m := newModel(t.Context(), Options{Replay: r, At: &begin, Attached: true}).withColor(false)
 	m.zone, m.now = time.UTC, testNow
 	return sendMsgs(t, m, tea.WindowSizeMsg{Width: w, Height: h})
 }
@@ -117,7 +117,7 @@ func TestReplayShowsWhatWasShown(t *testing.T) {
 				var live []string
 				for _, f := range list {
 					source.snapshot, source.records = f.snapshot, append(source.records, f.records...)
-					m := open(newTestModel(t, Options{Source: source, NoColor: true, Attached: true}, size[0], size[1]))
+					m := open(newPlainModel(t, Options{Source: source, Attached: true}, size[0], size[1]))
 					live = append(live, withoutPast(pullOnce(t, m)))
 				}
 				m := open(newReplayModel(t, recording, size[0], size[1]))
@@ -256,7 +256,7 @@ func pullPast(t *testing.T, m model) model {
 func TestKeysWhileThePastIsRead(t *testing.T) {
 	list := frames()
 	source := &intervenableSource{fixedSource: &fixedSource{snapshot: list[0].snapshot, records: list[0].records}}
-	present := newTestModel(t, Options{Source: source, NoColor: true, Attached: true}, 100, 30)
+	present := newPlainModel(t, Options{Source: source, Attached: true}, 100, 30)
 	for _, f := range list[1:] {
 		source.snapshot, present.now = f.snapshot, f.snapshot.Time
 		present = pullOnce(t, present)
@@ -288,7 +288,7 @@ func TestKeysWhileThePastIsRead(t *testing.T) {
 func TestLookBack(t *testing.T) {
 	list := frames()
 	source := &fixedSource{snapshot: list[0].snapshot, records: list[0].records}
-	m := newTestModel(t, Options{Source: source, NoColor: true, Attached: true}, 100, 30)
+	m := newPlainModel(t, Options{Source: source, Attached: true}, 100, 30)
 	var live []string
 	for i, f := range list {
 		if i > 0 {
@@ -341,7 +341,7 @@ func TestLookBack(t *testing.T) {
 func TestLatePullOfThePresent(t *testing.T) {
 	list := frames()
 	source := &fixedSource{snapshot: list[0].snapshot, records: list[0].records}
-	m := newTestModel(t, Options{Source: source, NoColor: true, Attached: true}, 100, 30)
+	m := newPlainModel(t, Options{Source: source, Attached: true}, 100, 30)
 	source.snapshot = list[1].snapshot
 	m = pullOnce(t, m)
 	late := m.pullCmd(m.neededPull())()
@@ -430,7 +430,7 @@ func TestWhyOfThePast(t *testing.T) {
 // TestFailedRecords does not go to the past if the source does not answer.
 func TestFailedRecords(t *testing.T) {
 	source := &fixedSource{snapshot: idleSnapshot(), records: sampleRecords()}
-	m := newTestModel(t, Options{Source: source, NoColor: true}, 100, 30)
+	m := newPlainModel(t, Options{Source: source}, 100, 30)
 	source.err = context.DeadlineExceeded
 	if m = pullPast(t, m); m.past != nil || m.message != "context deadline exceeded" {
 		t.Errorf("past %v, message %q", m.past, m.message)
@@ -460,7 +460,7 @@ func TestScreensOpenedWhilePaused(t *testing.T) {
 // A list of objects is one of the present: in the past it is neither shown nor refreshed.
 func TestObjectsAreNotListedInThePast(t *testing.T) {
 	source := newBrowsableSource()
-	present := openPods(t, newTestModel(t, Options{Source: source, NoColor: true}, 100, 24))
+	present := openPods(t, newPlainModel(t, Options{Source: source}, 100, 24))
 	m := pullPast(t, pressKeys(t, present, "j"))
 	if m.now = m.now.Add(browseInterval); m.needsBrowsing() {
 		t.Error("the list is refreshed")

@@ -46,7 +46,7 @@ func TestOnePullAtATime(t *testing.T) {
 
 func TestPullErrorIsShownAndRetried(t *testing.T) {
 	source := &fixedSource{snapshot: idleSnapshot(), records: podCreations(1, 3)}
-	m := newTestModel(t, Options{Source: source, NoColor: true}, 120, 24)
+	m := newPlainModel(t, Options{Source: source}, 120, 24)
 	source.err = errors.New("connection\nrefused\x1b[2J")
 	m = pullOnce(t, m)
 	if got := m.View().Content; !strings.Contains(got, "cannot reach the control plane: connection refused[2J; retrying") {
@@ -172,7 +172,7 @@ func TestRestoreIsShown(t *testing.T) {
 
 func TestInspectionErrorIsShown(t *testing.T) {
 	source := &inspectableSource{&fixedSource{snapshot: idleSnapshot(), records: podCreations(1, 3)}, webInspection()}
-	m := pressKeys(t, newTestModel(t, Options{Source: source, NoColor: true}, 120, 40), "tab", "enter", "enter")
+	m := pressKeys(t, newPlainModel(t, Options{Source: source}, 120, 40), "tab", "enter", "enter")
 	source.err = errors.New("forbidden")
 	object := m.currentScreen().object
 	m = sendMsgs(t, m, inspectResult{object: object, err: source.err})
@@ -231,7 +231,7 @@ func (b *blockedSource) Records(ctx context.Context, _ observe.Query) (observe.P
 }
 
 func TestSlowPullIsShown(t *testing.T) {
-	m := newModel(t.Context(), Options{Source: &blockedSource{}, NoColor: true})
+	m := newModel(t.Context(), Options{Source: &blockedSource{}}).withColor(false)
 	m = sendMsgs(t, m, tea.WindowSizeMsg{Width: 80, Height: 24}, tickMsg(testNow), tickMsg(testNow.Add(silenceThreshold+2*time.Second)))
 	if got := m.View().Content; !strings.Contains(got, "no response from the control plane for 5s; waiting") {
 		t.Errorf("the slow pull is not shown:\n%s", got)

@@ -63,7 +63,8 @@ func newRandomView(t *testing.T, seed uint64) *randomView {
 	s.Clients = append(s.Clients, observe.Client{Name: v.text(), State: "running", Requests: 3}, observe.Client{Name: "kubectl", State: "paused"})
 	src := &inspectableSource{&fixedSource{snapshot: s, records: v.records()}, webInspection()}
 	src.found.YAML = v.text() + "\n" + v.text()
-	v.m = newTestModel(t, Options{Source: src, NoColor: v.r.IntN(2) == 0, Purpose: testPurpose, Warnings: func() []string { return []string{v.text()} }}, 100, 30)
+	v.m = newTestModel(t, Options{Source: src, Purpose: testPurpose, Warnings: func() []string { return []string{v.text()} }}, 100, 30)
+	v.m = v.m.withColor(v.r.IntN(2) == 0)
 	return v
 }
 

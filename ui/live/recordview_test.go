@@ -14,7 +14,7 @@ func TestARecordSaysWhatAConflictIsWith(t *testing.T) {
 		observe.RestoredMeanwhile + ": read the object again": ", a conflict: the control plane was restored while the write waited after",
 		observe.InjectedFault:                                 "409 after",
 	} {
-		m := newTestModel(t, Options{Source: &fixedSource{snapshot: idleSnapshot()}, NoColor: true}, 100, 24)
+		m := newPlainModel(t, Options{Source: &fixedSource{snapshot: idleSnapshot()}}, 100, 24)
 		r := observe.Record{Event: &observe.Called{Controller: "shop-operator", Verb: "update", Object: webDeployment, Status: 409, Conflict: true, Error: message}}
 		var status string
 		for _, f := range m.recordFields(r, describeRecord(r)) {

@@ -80,7 +80,7 @@ func TestScenarios(t *testing.T) {
 		source := &fixedSource{snapshot: snapshot, records: sampleRecords()}
 		for _, size := range [][2]int{{80, 24}, {100, 30}, {140, 40}, {200, 60}} {
 			t.Run(fmt.Sprintf("%s/%dx%d", name, size[0], size[1]), func(t *testing.T) {
-				m := newTestModel(t, Options{Source: source, NoColor: true}, size[0], size[1])
+				m := newPlainModel(t, Options{Source: source}, size[0], size[1])
 				golden(t, fmt.Sprintf("%s-%dx%d", name, size[0], size[1]), m)
 				requireAnswers(t, name, m)
 			})

@@ -35,7 +35,7 @@ func newPacedSource() *pacedSource {
 // Key presses that arrive while a speed is being set end at the last one, in order.
 func TestSpeedKeys(t *testing.T) {
 	source := newPacedSource()
-	m := newTestModel(t, Options{Source: source, NoColor: true}, 100, 30)
+	m := newPlainModel(t, Options{Source: source}, 100, 30)
 	if got := m.View().Content; !strings.Contains(got, "speed 1×") || !strings.Contains(got, "[ slower") || strings.Contains(got, "] faster") {
 		t.Errorf("at full speed:\n%s", got)
 	}
@@ -69,7 +69,7 @@ func TestStepByStep(t *testing.T) {
 		}
 	}
 	source.released = &control.ReleasedKey{Controller: "deployment-controller", RunningSync: observe.RunningSync{Key: "default/web-17", KeyBasis: observe.BasisLog}}
-	m := newTestModel(t, Options{Source: source, NoColor: true}, 140, 40)
+	m := newPlainModel(t, Options{Source: source}, 140, 40)
 	if got := m.View().Content; !strings.Contains(got, "speed step by step, 6 keys wait") || !strings.Contains(got, "s next key") {
 		t.Errorf("step by step:\n%s", got)
 	}
@@ -84,7 +84,7 @@ func TestStepByStep(t *testing.T) {
 
 // A source of metrics has no speed.
 func TestSpeedNeedsAControlPlane(t *testing.T) {
-	m := pressKeys(t, newTestModel(t, Options{Source: &fixedSource{snapshot: burstSnapshot()}, NoColor: true}, 100, 30), "[")
+	m := pressKeys(t, newPlainModel(t, Options{Source: &fixedSource{snapshot: burstSnapshot()}}, 100, 30), "[")
 	if got := m.View().Content; !strings.Contains(got, "the speed of this source cannot be changed") || strings.Contains(got, "slower") {
 		t.Errorf("got\n%s", got)
 	}
@@ -94,14 +94,14 @@ func TestSpeedNeedsAControlPlane(t *testing.T) {
 func TestBusyNamesWho(t *testing.T) {
 	s := idleSnapshot()
 	s.Process.Settled, s.Process.LastActive = false, "node-lifecycle-controller"
-	m := newTestModel(t, Options{Source: &fixedSource{snapshot: s}, NoColor: true}, 100, 30)
+	m := newPlainModel(t, Options{Source: &fixedSource{snapshot: s}}, 100, 30)
 	if got := m.View().Content; !strings.Contains(got, "busy") || !strings.Contains(got, "node-lifecycle just now") {
 		t.Errorf("got\n%s", got)
 	}
 	s.Process.Busy = nil
 	s.Process.Busy = append(s.Process.Busy, controllerNames...)
 	for w := minWidth; w < 250; w += 7 {
-		m = newTestModel(t, Options{Source: &fixedSource{snapshot: s}, NoColor: true}, w, 30)
+		m = newPlainModel(t, Options{Source: &fixedSource{snapshot: s}}, w, 30)
 		expectFits(t, m)
 		if got := m.drawScreen()[1]; !strings.Contains(got, "+") || strings.Contains(got, "…") && w >= 80 {
 			t.Errorf("%d columns: %q", w, got)
@@ -112,7 +112,7 @@ func TestBusyNamesWho(t *testing.T) {
 // The end of a feed that is held is visible, and leaving the pane follows again.
 func TestHeldFeedSaysSo(t *testing.T) {
 	source := &fixedSource{snapshot: idleSnapshot(), records: podCreations(1, 100)}
-	m := pressKeys(t, newTestModel(t, Options{Source: source, NoColor: true}, 100, 30), "tab", "pgup", "pgup")
+	m := pressKeys(t, newPlainModel(t, Options{Source: source}, 100, 30), "tab", "pgup", "pgup")
 	if got := m.View().Content; !strings.Contains(got, "HELD, ") || !strings.Contains(got, "newer below: f follows again") {
 		t.Errorf("got\n%s", got)
 	}
@@ -124,11 +124,11 @@ func TestHeldFeedSaysSo(t *testing.T) {
 func TestLossIsNamedBeforeQuitting(t *testing.T) {
 	s := idleSnapshot()
 	s.Clients = []observe.Client{{Name: "kubectl (admin)", Changes: 41}, {Name: "helm (admin)", Changes: 6}, {Name: "reader"}}
-	m := pressKeys(t, newTestModel(t, Options{Source: &fixedSource{snapshot: s}, NoColor: true, Ephemeral: true}, 120, 30), "q")
+	m := pressKeys(t, newPlainModel(t, Options{Source: &fixedSource{snapshot: s}, Ephemeral: true}, 120, 30), "q")
 	if got := m.View().Content; !strings.Contains(got, "Stop it and lose 47 writes by kubectl (admin) and 1 more client?  [s]top  [l]eave it running here") {
 		t.Errorf("got\n%s", got)
 	}
-	m = pressKeys(t, newTestModel(t, Options{Source: &fixedSource{snapshot: idleSnapshot()}, NoColor: true, Ephemeral: true}, 120, 30), "q")
+	m = pressKeys(t, newPlainModel(t, Options{Source: &fixedSource{snapshot: idleSnapshot()}, Ephemeral: true}, 120, 30), "q")
 	if got := m.View().Content; !strings.Contains(got, "Stop it? Nothing was written from outside.  [s]top") {
 		t.Errorf("got\n%s", got)
 	}
@@ -143,7 +143,7 @@ func TestFeedShowsEventsAndRestores(t *testing.T) {
 			Event: &observe.KubernetesEvent{Type: "Normal", Reason: "Scheduled", Regarding: webPod}},
 		&observe.Logged{Controller: ownSource, Level: levelWarn, Message: "snapshot demo was restored"},
 	)
-	m := newTestModel(t, Options{Source: &inspectableSource{&fixedSource{snapshot: idleSnapshot(), records: records}, webInspection()}, NoColor: true}, 140, 40)
+	m := newPlainModel(t, Options{Source: &inspectableSource{&fixedSource{snapshot: idleSnapshot(), records: records}, webInspection()}}, 140, 40)
 	got := m.View().Content
 	for _, want := range []string{"scheduler", "WARN    FailedScheduling: 0/3 nodes are available: 3 Insufficient cpu.  Pod default/web-7d4b9c-", "snapshot demo was restored"} {
 		if !strings.Contains(got, want) {

@@ -43,7 +43,7 @@ func TestStoriesSayWhatFailsAndWorks(t *testing.T) {
 		"not settled": {showTrace, snapshotOfWorking(), "began to sync broken-0, and still does"},
 	} {
 		source := &fixedSource{snapshot: c.snapshot, records: createdJob()}
-		m := newTestModel(t, Options{Source: source, NoColor: true}, 140, 30)
+		m := newPlainModel(t, Options{Source: source}, 140, 30)
 		told := m.storyCmd(c.key, &brokenJob0, nil)().(storyResult)
 		if got := strings.Join(strings.Fields(told.text), " "); told.err != nil || !strings.Contains(got, c.want) {
 			t.Errorf("%s: %v, want %q in\n%s", name, told.err, c.want, got)
@@ -56,7 +56,7 @@ func TestWhyOfOldObjects(t *testing.T) {
 	source := newBrowsableSource()
 	source.listing.Items[0].Object = brokenJob0
 	source.records = recordsOf(&observe.Delivered{Controller: "job-controller", Change: observe.Listed, Object: brokenJob0, Queues: []string{"job"}})
-	m := newTestModel(t, Options{Source: source, NoColor: true}, 140, 30)
+	m := newPlainModel(t, Options{Source: source}, 140, 30)
 	told := m.storyCmd(showWhy, &brokenJob0, nil)().(storyResult)
 	const want = "It is not ready: Pod has failed. What led to it is not known: the records begin at 12:00:03.766, with the last start of the control plane. The key t shows what is recorded."
 	if got := strings.Join(strings.Fields(told.text), " "); told.err != nil || got != want {

@@ -31,59 +31,58 @@ func webInspection() observe.Inspection {
 
 func TestScreens(t *testing.T) {
 	still, busy, trouble := testSources()
-	plain := func(s observe.Source) Options { return Options{Source: s, NoColor: true, Purpose: testPurpose} }
-	colored := func(s observe.Source) Options { return Options{Source: s, Purpose: testPurpose} }
+	options := func(s observe.Source) Options { return Options{Source: s, Purpose: testPurpose} }
 	tests := []struct {
 		name string
 		o    Options
 		w, h int
 		do   func(*testing.T, model) model
 	}{
-		{"before", plain(still), 100, 20, func(t *testing.T, m model) model {
-			return sendMsgs(t, newModel(t.Context(), plain(still)), tea.WindowSizeMsg{Width: 100, Height: 20})
+		{"before", options(still), 100, 20, func(t *testing.T, m model) model {
+			return sendMsgs(t, newModel(t.Context(), options(still)).withColor(false), tea.WindowSizeMsg{Width: 100, Height: 20})
 		}},
-		{"starting", plain(&fixedSource{snapshot: bootingSnapshot(), records: sampleRecords()[:2]}), 120, 20, nil},
-		{"idle", plain(still), 140, 40, nil},
-		{"burst", plain(busy), 120, 30, nil},
-		{"failing", plain(trouble), 120, 40, nil},
-		{"stopped", plain(trouble), 120, 40, func(t *testing.T, m model) model { return pressKeys(t, m, ">", ">", ">", "G") }},
-		{"60x15", plain(busy), 60, 15, nil},
-		{"80x24", plain(trouble), 80, 24, nil},
-		{"250x80", plain(busy), 250, 80, nil},
-		{"dark", colored(trouble), 100, 24, nil},
-		{"light", colored(trouble), 100, 24, func(t *testing.T, m model) model {
-			return sendMsgs(t, m, tea.BackgroundColorMsg{Color: color.White})
+		{"starting", options(&fixedSource{snapshot: bootingSnapshot(), records: sampleRecords()[:2]}), 120, 20, nil},
+		{"idle", options(still), 140, 40, nil},
+		{"burst", options(busy), 120, 30, nil},
+		{"failing", options(trouble), 120, 40, nil},
+		{"stopped", options(trouble), 120, 40, func(t *testing.T, m model) model { return pressKeys(t, m, ">", ">", ">", "G") }},
+		{"60x15", options(busy), 60, 15, nil},
+		{"80x24", options(trouble), 80, 24, nil},
+		{"250x80", options(busy), 250, 80, nil},
+		{"dark", options(trouble), 100, 24, func(_ *testing.T, m model) model { return m.withColor(true) }},
+		{"light", options(trouble), 100, 24, func(t *testing.T, m model) model {
+			return sendMsgs(t, m.withColor(true), tea.BackgroundColorMsg{Color: color.White})
 		}},
-		{"ascii", plain(busy), 140, 24, func(t *testing.T, m model) model { return m.withTheme(newTheme(false, true, true)) }},
-		{"help", plain(still), 140, 40, func(t *testing.T, m model) model { return pressKeys(t, m, "?") }},
-		{"help narrow", plain(still), 60, 15, func(t *testing.T, m model) model { return pressKeys(t, m, "?", "ctrl+f") }},
-		{"question", plain(still), 80, 15, func(t *testing.T, m model) model { return pressKeys(t, m, "q") }},
-		{"question narrow", plain(still), 60, 15, func(t *testing.T, m model) model { return pressKeys(t, m, "q") }},
-		{"filter", plain(trouble), 100, 24, func(t *testing.T, m model) model { return pressKeys(t, m, "/", "j", "o", "b") }},
-		{"frozen", plain(busy), 100, 24, func(t *testing.T, m model) model { return pressKeys(t, m, "space") }},
-		{"all", plain(trouble), 120, 40, func(t *testing.T, m model) model { return pullOnce(t, pressKeys(t, m, "tab", "a", "-", "-")) }},
-		{"controller", plain(trouble), 120, 50, func(t *testing.T, m model) model { return pullOnce(t, pressKeys(t, m, "enter")) }},
-		{"controller narrow", plain(trouble), 60, 24, func(t *testing.T, m model) model { return pullOnce(t, pressKeys(t, m, "enter")) }},
-		{"object", plain(trouble), 120, 30, openReplicaSet},
-		{"object yaml", colored(trouble), 80, 30, func(t *testing.T, m model) model {
-			return pressKeys(t, openReplicaSet(t, m), "e", "j", "j")
+		{"ascii", options(busy), 140, 24, func(t *testing.T, m model) model { return m.withTheme(newTheme(false, true, true)) }},
+		{"help", options(still), 140, 40, func(t *testing.T, m model) model { return pressKeys(t, m, "?") }},
+		{"help narrow", options(still), 60, 15, func(t *testing.T, m model) model { return pressKeys(t, m, "?", "ctrl+f") }},
+		{"question", options(still), 80, 15, func(t *testing.T, m model) model { return pressKeys(t, m, "q") }},
+		{"question narrow", options(still), 60, 15, func(t *testing.T, m model) model { return pressKeys(t, m, "q") }},
+		{"filter", options(trouble), 100, 24, func(t *testing.T, m model) model { return pressKeys(t, m, "/", "j", "o", "b") }},
+		{"frozen", options(busy), 100, 24, func(t *testing.T, m model) model { return pressKeys(t, m, "space") }},
+		{"all", options(trouble), 120, 40, func(t *testing.T, m model) model { return pullOnce(t, pressKeys(t, m, "tab", "a", "-", "-")) }},
+		{"controller", options(trouble), 120, 50, func(t *testing.T, m model) model { return pullOnce(t, pressKeys(t, m, "enter")) }},
+		{"controller narrow", options(trouble), 60, 24, func(t *testing.T, m model) model { return pullOnce(t, pressKeys(t, m, "enter")) }},
+		{"object", options(trouble), 120, 30, openReplicaSet},
+		{"object yaml", options(trouble), 80, 30, func(t *testing.T, m model) model {
+			return pressKeys(t, openReplicaSet(t, m.withColor(true)), "e", "j", "j")
 		}},
-		{"lost", plain(busy), 100, 20, func(t *testing.T, m model) model {
+		{"lost", options(busy), 100, 20, func(t *testing.T, m model) model {
 			return sendMsgs(t, m, pullResult{err: errors.New("dial tcp 127.0.0.1:6443: connect: connection refused")})
 		}},
-		{"silent", plain(busy), 100, 20, func(t *testing.T, m model) model {
+		{"silent", options(busy), 100, 20, func(t *testing.T, m model) model {
 			m.pulling = true
 			return sendMsgs(t, m, tickMsg(testNow.Add(5*time.Second)))
 		}},
-		{"warning", optionsWithWarnings(plain(still), "the data folder is nearly full"), 100, 20, nil},
-		{"warnings", optionsWithWarnings(plain(still), "the data folder is nearly full", "a client\x1b[2J sends 200 requests a second, which is more than a control plane for development is made for"), 60, 15,
+		{"warning", optionsWithWarnings(options(still), "the data folder is nearly full"), 100, 20, nil},
+		{"warnings", optionsWithWarnings(options(still), "the data folder is nearly full", "a client\x1b[2J sends 200 requests a second, which is more than a control plane for development is made for"), 60, 15,
 			func(t *testing.T, m model) model { return pressKeys(t, m, "W") }},
-		{"nothing active", plain(still), 60, 15, func(t *testing.T, m model) model { return pressKeys(t, m, "i", "tab", "/", "x", "enter") }},
-		{"small", plain(still), 30, 8, nil},
+		{"nothing active", options(still), 60, 15, func(t *testing.T, m model) model { return pressKeys(t, m, "i", "tab", "/", "x", "enter") }},
+		{"small", options(still), 30, 8, nil},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			m := newTestModel(t, tt.o, tt.w, tt.h)
+			m := newPlainModel(t, tt.o, tt.w, tt.h)
 			if tt.do != nil {
 				m = tt.do(t, m)
 			}
