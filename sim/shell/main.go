@@ -141,18 +141,27 @@ func (sh *shell) runInput(in *lineInput) (exited bool, err error) {
 	return false, err
 }
 
-// runLine runs the commands of one line. In an interactive shell they are a
-// process of their own as far as ^C is concerned.
+// runLine runs the commands of one line.
 func (sh *shell) runLine(stmts []*syntax.Stmt) (f flow) {
 	sh.failed = false
-	run := func() flow { return sh.protect(func() flow { return sh.stmts(stmts) }) }
-	if !sh.interactive || sh.p.m.tty == nil {
-		f = run()
-		if f == exitShell && sh.interactive && sh.failed {
-			f = next
-		}
-		return f
+	if sh.interactive && sh.p.m.tty != nil {
+		f = sh.runAtTerminal(stmts)
+	} else {
+		f = sh.runProtected(stmts)
 	}
+	if f == exitShell && sh.interactive && sh.failed {
+		f = next
+	}
+	return f
+}
+
+func (sh *shell) runProtected(stmts []*syntax.Stmt) flow {
+	return sh.protect(func() flow { return sh.stmts(stmts) })
+}
+
+// runAtTerminal runs the commands of one line of an interactive shell: as far as ^C is concerned they are a
+// process of their own.
+func (sh *shell) runAtTerminal(stmts []*syntax.Stmt) (f flow) {
 	shellProc := sh.p
 	p, err := shellProc.m.newProc(shellProc.ctx, shellProc, shellProc.args)
 	if err != nil {
@@ -163,19 +172,18 @@ func (sh *shell) runLine(stmts []*syntax.Stmt) (f flow) {
 	p.standIn(shellProc)
 	restore := shellProc.m.tty.onInterrupt(func() { p.cancel(killed(syscall.SIGINT)) })
 	sh.p = p
-	state := *sh
+	outer := sh.frame
 	ended := true
 	status := p.guard(func() int {
-		f = run()
+		f = sh.runProtected(stmts)
 		ended = false
 		return sh.status
 	})
 	restore()
 	sh.p = shellProc
 	shellProc.since = p.since
-	if ended { // by ^C
-		sh.locals, sh.params, sh.loops, sh.inFunc, sh.conditions = state.locals, state.params, state.loops, state.inFunc, state.conditions
-		sh.inTrap, sh.trapStatus = state.inTrap, state.trapStatus
+	if ended { // by ^C, which leaves functions and loops; what the line has set remains
+		sh.frame = outer
 		shellProc.m.tty.newline()
 		sh.status = status
 		f = next
@@ -187,9 +195,6 @@ func (sh *shell) runLine(stmts []*syntax.Stmt) (f flow) {
 	shellProc.fds = fds
 	p.end()
 	shellProc.abortIfDone()
-	if f == exitShell && sh.failed {
-		f = next
-	}
 	return f
 }
 

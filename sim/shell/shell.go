@@ -49,6 +49,7 @@ var optionTable = []struct {
 
 // shell is the state of a shell or a subshell.
 type shell struct {
+	frame
 	p           *proc
 	pid         int    // $$
 	name        string // $0
@@ -59,22 +60,17 @@ type shell struct {
 	source      string    // the file that runs, of bash
 	started     time.Time // SECONDS of bash counts from here
 	vars        map[string]variable
-	locals      []map[string]variable // what local hides, per running function
 	funcs       map[string]function
 	aliases     map[string]string
 	expanding   map[string]bool // aliases
-	params      []string
-	paramsHeld  int // memory that params count
-	held        int // memory that variables, functions and params count
+	paramsHeld  int             // memory that params count
+	held        int             // memory that variables, functions and params count
 
 	status     int   // $?
 	pipeStatus []int // of the elements of the pipeline that ran last, nil if a command ran since
 	substatus  int   // of the last command substitution
 	tested     bool
-	conditions int // nested conditions, in which errexit does nothing
-	loops      int // nested loops
 	levels     int // loops that break or continue still has to leave
-	inFunc     int
 	keepRedirs bool
 	last       bool // the next command is all that the shell is for: a program takes its place
 	failed     bool // an expansion failed
@@ -83,14 +79,23 @@ type shell struct {
 	jobEnded   chan struct{} // one of jobs has ended
 	outerJobs  []*job        // of the shell that this one is a subshell of: $(jobs -p) lists them
 	traps      map[string]string
+	getopts    getoptsState
+}
+
+// frame is what functions, loops, conditions and traps change while they run.
+type frame struct {
+	locals     []map[string]variable // what local hides, per running function
+	params     []string
+	conditions int // nested conditions, in which errexit does nothing
+	loops      int // nested loops
+	inFunc     int
 	inTrap     bool
 	trapStatus *int // $? when the trap began that runs: what exit in it exits with
-	getopts    getoptsState
 }
 
 // newShell makes a shell from the environment of its process.
 func newShell(p *proc, name string, params []string) *shell {
-	sh := &shell{p: p, pid: p.pid, name: name, params: params, vars: map[string]variable{}, started: p.start}
+	sh := &shell{p: p, pid: p.pid, name: name, frame: frame{params: params}, vars: map[string]variable{}, started: p.start}
 	sh.setShellVar("IFS", " \t\n")
 	sh.setShellVar("OPTIND", "1")
 	sh.setShellVar("PS1", `\w \$ `)
@@ -116,7 +121,8 @@ func newShell(p *proc, name string, params []string) *shell {
 func (sh *shell) fork(p *proc) *shell {
 	c := &shell{
 		p: p, pid: sh.pid, name: sh.name, bash: sh.bash, opt: sh.opt, vars: maps.Clone(sh.vars), funcs: maps.Clone(sh.funcs),
-		aliases: maps.Clone(sh.aliases), params: sh.params, paramsHeld: sh.paramsHeld, held: sh.held, status: sh.status, conditions: sh.conditions, inFunc: sh.inFunc,
+		aliases: maps.Clone(sh.aliases), frame: frame{params: sh.params, conditions: sh.conditions, inFunc: sh.inFunc},
+		paramsHeld: sh.paramsHeld, held: sh.held, status: sh.status,
 		lastJob: sh.lastJob, getopts: sh.getopts, shopts: sh.shopts, source: sh.source, started: sh.started, pipeStatus: sh.pipeStatus,
 		outerJobs: sh.jobs,
 	}
