@@ -177,42 +177,65 @@ func (m model) applyPull(p pullResult) model {
 	if p.kept != nil {
 		return m
 	}
-	if p.err != nil && m.past != nil { // the present is shown again later, and then its errors
-		m.retryAt = m.now.Add(retryDelay)
-		return m
-	}
 	if p.err != nil {
-		m.pullError = words.OneLine(p.err.Error())
-		if errors.Is(p.err, context.DeadlineExceeded) {
-			m.pullError = fmt.Sprintf("no response within %s", pullTimeout)
+		m = m.applyPullError(p.err)
+		if m.past != nil {
+			return m
 		}
-		m.retryAt = m.now.Add(retryDelay)
 	}
 	if p.warnings != nil {
 		m.warnings = p.warnings
 	}
-	if s := p.snapshot; s != nil {
-		if was := m.snapshot.Process.Started; !was.IsZero() && !s.Process.Started.Equal(was) {
-			m = m.restartStreams() // the process restarted and numbers its records from 1 again
+	if p.snapshot != nil {
+		if m.hasRestarted(*p.snapshot) {
+			m = m.restartStreams() // the records are numbered from 1 again
 			if m.kept != nil && m.past == nil {
 				m.kept.Clear()
 			}
 			p.pages = nil
 		}
-		m.snapshot, m.hasSnapshot, m.held = *s, true, p.held
-		if m.past == nil {
-			m.keepSnapshot(*s)
-		}
-		if m.settingSpeed != "" {
-			m.snapshot.Process.Speed = m.settingSpeed
-		}
-		m = m.arrangeRows(false)
+		m = m.applySnapshot(*p.snapshot, p.held)
 	}
-	if len(p.pages) == 0 {
+	return m.applyPages(p.pages)
+}
+
+// applyPullError delays the next pull. In the past it shows no error: the present is shown again later, and then its errors.
+func (m model) applyPullError(err error) model {
+	m.retryAt = m.now.Add(retryDelay)
+	switch {
+	case m.past != nil:
+	case errors.Is(err, context.DeadlineExceeded):
+		m.pullError = fmt.Sprintf("no response within %s", pullTimeout)
+	default:
+		m.pullError = words.OneLine(err.Error())
+	}
+	return m
+}
+
+// hasRestarted reports whether a snapshot is of another process than the last one.
+func (m model) hasRestarted(s observe.Snapshot) bool {
+	was := m.snapshot.Process.Started
+	return !was.IsZero() && !s.Process.Started.Equal(was)
+}
+
+func (m model) applySnapshot(s observe.Snapshot, held *heldWrites) model {
+	m.snapshot, m.hasSnapshot, m.held = s, true, held
+	if m.past == nil {
+		m.keepSnapshot(s)
+	}
+	if m.settingSpeed != "" {
+		m.snapshot.Process.Speed = m.settingSpeed
+	}
+	return m.arrangeRows(false)
+}
+
+// applyPages adds records to the streams that have asked for them.
+func (m model) applyPages(pages []streamPage) model {
+	if len(pages) == 0 {
 		return m
 	}
 	m.screens = slices.Clone(m.screens)
-	for _, a := range p.pages {
+	for _, a := range pages {
 		for i := range m.screens {
 			if s := &m.screens[i]; s.feed.stream.id == a.stream {
 				before := s.feed.stream.last
