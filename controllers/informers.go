@@ -223,6 +223,8 @@ func (i ownedInformer) AddEventHandlerWithOptions(h cache.ResourceEventHandler, 
 	})
 }
 
+// addHandler adds a handler of the controller. An event passes, outermost first, the deferredHandler of the barrier, the filter
+// of a derived view, what records the delivery, and h.
 func (i ownedInformer) addHandler(h cache.ResourceEventHandler, add func(cache.ResourceEventHandler) (cache.ResourceEventHandlerRegistration, error)) (cache.ResourceEventHandlerRegistration, error) {
 	h, deliveries := recording.ObserveEvents(h, i.resource, i.view.filter.appliesTo(i.resource), i.view.recorder)
 	reg, err := add(h)

@@ -50,7 +50,6 @@ func (u *upCommand) showTimings(ctx context.Context, v *session) error {
 	return nil
 }
 
-// writeTimings writes the timings.
 func (u *upCommand) writeTimings(ctx context.Context, w io.Writer, mode ui.Mode) error {
 	t, err := u.collectTimings(ctx, startMoments())
 	if err != nil {

@@ -58,7 +58,6 @@ func equalValues(a, b string) bool {
 	return a == b
 }
 
-// describeExpectation describes the expectation.
 func (c *Check) describeExpectation() string {
 	var words []string
 	add := func(format string, args ...any) { words = append(words, fmt.Sprintf(format, args...)) }

@@ -12,7 +12,6 @@ func (l viewport) clampToList(n, h int) viewport {
 	return l
 }
 
-// moveCursor moves the cursor.
 func (l viewport) moveCursor(a action, n, h int) viewport {
 	l = l.clampToList(n, h)
 	by := stepSize(a, n, h)
