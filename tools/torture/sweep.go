@@ -109,10 +109,16 @@ func (r *round) killAt(at point, args ...string) (p *process, killed bool, err e
 	case <-r.ctx.Done():
 		return nil, false, errors.New("neither killed nor ready")
 	}
-	if killed = p.killed(); killed {
+	if killed = p.killed() || hasStraceLost(p.output.String()); killed {
 		r.kills++
 	}
 	return p, killed, nil
+}
+
+// hasStraceLost reports whether strace itself has ended because the process was gone: that died by the signal of one call
+// while strace resumed another thread of it, which fails then.
+func hasStraceLost(output string) bool {
+	return strings.HasPrefix(lastLine(output), "strace: ptrace(")
 }
 
 // killStartAt kills a start at a system call; a start that does not come to it is killed

@@ -32,3 +32,16 @@ func TestSweepCoversEveryCall(t *testing.T) {
 		t.Errorf("progress: got %q, want %q", got, want)
 	}
 }
+
+// The error of strace was seen in a campaign.
+func TestLostTracee(t *testing.T) {
+	for output, want := range map[string]bool{
+		"data folder     39 ms\nstrace: ptrace(PTRACE_LISTEN,pid:6798,sig:0): Input/output error\n": true,
+		"ctrlplane: etcd: no space left on device\n":                                                false,
+		"": false,
+	} {
+		if got := hasStraceLost(output); got != want {
+			t.Errorf("%q: %v", output, got)
+		}
+	}
+}
