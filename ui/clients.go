@@ -116,7 +116,7 @@ func clientColumns(list []observe.Client, now time.Time) (numbers [][]string, te
 		switch {
 		case c.State == observe.StatePaused:
 			name += ", paused"
-		case hasEnded(&c, now):
+		case !c.WatchEnded.IsZero() && c.IsSilent(now):
 			name += ", not connected"
 		}
 		numbers = append(numbers, []string{name, formatRate(c.RequestRate), formatInt(c.Errors), formatInt(c.Conflicts)})
@@ -181,12 +181,6 @@ func clientState(c *observe.Client, now time.Time) string {
 		return "not connected for " + words.Duration(now.Sub(c.LastActive()))
 	}
 	return c.State
-}
-
-// hasEnded reports whether a client was an operator whose process has most likely ended: kubectl watches, too, and ends then.
-func hasEnded(c *observe.Client, now time.Time) bool {
-	program := observe.ProgramOf(c.Name)
-	return !c.WatchEnded.IsZero() && c.IsSilent(now) && program != "kubectl" && program != "ctrlplane"
 }
 
 // describeDropped says how much of what a client reports about its controllers was

@@ -20,7 +20,7 @@ func TestPausedClientIsMarked(t *testing.T) {
 	}
 }
 
-// An operator that has ended is marked, unlike kubectl, which watches for as long as its user wants.
+// A client that has watched and ended is marked, whatever it is, and one that only makes requests is not.
 func TestEndedClientIsMarked(t *testing.T) {
 	var out strings.Builder
 	ended := time.Now().Add(-time.Minute)
@@ -28,7 +28,7 @@ func TestEndedClientIsMarked(t *testing.T) {
 	if err := WriteClients(&out, list, false, maxStatusWidth); err != nil {
 		t.Fatal(err)
 	}
-	if got := out.String(); strings.Count(got, "not connected") != 1 || !strings.Contains(got, "operator.js (admin), not connected ") {
+	if got := out.String(); strings.Count(got, "not connected") != 2 || strings.Contains(got, "curl (admin),") {
 		t.Errorf("got\n%s", got)
 	}
 }

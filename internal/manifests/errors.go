@@ -3,6 +3,7 @@ package manifests
 import (
 	"errors"
 	"fmt"
+	"math"
 	"strings"
 
 	"github.com/ctrlplane/ctrlplane/internal/words"
@@ -40,31 +41,37 @@ func (e *Errors) Error() string {
 	if len(e.list) == 1 {
 		return "manifests: " + e.list[0].Error()
 	}
-	return fmt.Sprintf("manifests: %d errors: %s", len(e.list), strings.Join(e.named(), "; "))
+	return fmt.Sprintf("manifests: %d errors: %s", len(e.list), strings.Join(e.named(maxErrors), "; "))
 }
 
-// Lines returns one line for each error, and one for those that are not named.
-func (e *Errors) Lines() []string {
-	lines := e.named()
+// lines returns one line for each error, at most that many, and one for those that are not named.
+func (e *Errors) lines(most int) []string {
+	lines := e.named(most)
 	for i, line := range lines {
 		lines[i] = "manifests: " + line
 	}
 	return lines
 }
 
-func (e *Errors) named() []string {
+func (e *Errors) named(most int) []string {
 	var texts []string
 	for i, err := range e.list {
-		if i == maxErrors {
-			return append(texts, words.Count(len(e.list)-maxErrors, "more error"))
+		if i == most {
+			return append(texts, words.Count(len(e.list)-most, "more error"))
 		}
 		texts = append(texts, err.Error())
 	}
 	return texts
 }
 
-// ErrorLines returns the text of an error: several lines if it is, or wraps, an *Errors with several.
-func ErrorLines(err error) []string {
+// ErrorLines returns the text of an error: several lines if it is, or wraps, an *Errors with several. Those beyond a limit
+// are counted in the last line.
+func ErrorLines(err error) []string { return errorLines(err, maxErrors) }
+
+// AllErrorLines is ErrorLines without the limit.
+func AllErrorLines(err error) []string { return errorLines(err, math.MaxInt) }
+
+func errorLines(err error, most int) []string {
 	text := err.Error()
 	several, ok := errors.AsType[*Errors](err)
 	if !ok {
@@ -74,7 +81,7 @@ func ErrorLines(err error) []string {
 	if !found {
 		return []string{text}
 	}
-	lines := several.Lines()
+	lines := several.lines(most)
 	lines[0] = before + lines[0]
 	lines[len(lines)-1] += after
 	return lines

@@ -151,7 +151,7 @@ func (s *session) runPostStart(r *run, of *corev1.Pod, c *corev1.Container, ende
 		s.mu.Lock()
 		r.state.HookError = err.Error()
 		s.mu.Unlock()
-		s.cfg.RecordEvent(of, r.name, corev1.EventTypeWarning, "FailedPostStartHook", "PostStartHook failed")
+		s.cfg.RecordEvent(of, r.name, corev1.EventTypeWarning, "FailedPostStartHook", "PostStartHook failed"+unknownPort(c, hook(c, true)))
 		s.cfg.RecordEvent(of, r.name, corev1.EventTypeNormal, "Killing", "FailedPostStartHook")
 		s.stopRun(r, of, c, time.Now().Add(gracePeriod(of, nil)))
 		return
@@ -168,11 +168,19 @@ func (s *session) preStop(ctx context.Context, r *run, of *corev1.Pod, c *corev1
 	if h == nil || ctx.Err() != nil {
 		return
 	}
-	// Upstream keeps the error out of the event: it may contain secrets. A hook that sleeps does not fail when the
-	// grace period ends: upstream does not end it.
+	// A hook that sleeps does not fail when the grace period ends: upstream does not end it.
 	if err := s.runHook(ctx, r, of, c, h); err != nil && r.ctx.Err() == nil && h.Sleep == nil {
-		s.cfg.RecordEvent(of, r.name, corev1.EventTypeWarning, "FailedPreStopHook", "PreStopHook failed")
+		s.cfg.RecordEvent(of, r.name, corev1.EventTypeWarning, "FailedPreStopHook", "PreStopHook failed"+unknownPort(c, h))
 	}
+}
+
+// unknownPort returns what the event of a failed hook says besides upstream's words: that a port is not found, as the status
+// says so for a moment at most. Other errors stay out of events, as upstream's do: they may contain secrets.
+func unknownPort(c *corev1.Container, h *corev1.LifecycleHandler) string {
+	if err := findPort(c, h.HTTPGet, nil); err != nil {
+		return ": " + err.Error()
+	}
+	return ""
 }
 
 // containerOf returns a container of a Pod, also an ephemeral one.

@@ -92,7 +92,7 @@ func TestPostStartHookAsksAnUnknownPort(t *testing.T) {
 		if end := f.await(pod, Ended); end.ExitCode != 143 || end.HookError != want || !end.Decides() {
 			t.Errorf("got %+v, want %s", end, want)
 		}
-		f.awaitEvent(t, "FailedPostStartHook: PostStartHook failed")
+		f.awaitEvent(t, `FailedPostStartHook: PostStartHook failed: port "htpp" not found`)
 		c.Lifecycle.PostStart.HTTPGet.Port = intstr.FromString("http")
 		if DecidesWithoutCommand(pod, c) || hook(c, true) != nil {
 			t.Error("a hook with a port of the container runs")
@@ -108,6 +108,6 @@ func TestPreStopHookAsksAnUnknownPort(t *testing.T) {
 	f.start(pod)
 	f.await(pod, Running)
 	f.StopPod(pod, time.Now().Add(time.Minute))
-	f.awaitEvent(t, "FailedPreStopHook: PreStopHook failed")
+	f.awaitEvent(t, `FailedPreStopHook: PreStopHook failed: port "htpp" not found`)
 	f.await(pod, Ended)
 }

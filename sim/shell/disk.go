@@ -36,7 +36,11 @@ func du(p *proc, args []string) int {
 
 func df(p *proc, args []string) int {
 	f, names := p.parseFlags(args, "hkP", map[string]byte{"human-readable": 'h'})
-	p.printf("%-20s %10s %9s %9s %4s %s\n", "Filesystem", "1K-blocks", "Used", "Available", "Use%", "Mounted on")
+	total := "1K-blocks"
+	if f.has('h') {
+		total = "Size"
+	}
+	p.printf("%-20s %10s %9s %9s %4s %s\n", "Filesystem", total, "Used", "Available", "Use%", "Mounted on")
 	show := func(d *dirState, at string) {
 		d.mu.RLock()
 		limit, used := d.limit, d.used

@@ -67,6 +67,8 @@ after'; printf 'a\n' | sed '1i before'; echo a | sed -e 's/a/b/' -e 's/b/c/'`, "
 			"a\nc\na\nc|\nb|\n3\na\na\na\ncd\n3\n", 0},
 		{`hostname -f; echo '10.0.0.1 web-0.nginx.default.svc host' >/etc/hosts; hostname -f; hostname; hostname -fs; : >/etc/hosts; hostname -f`,
 			"host\nweb-0.nginx.default.svc\nhost\nhost\nhost\n", 0},
+		{`df -h / | head -n 1; df -k / | head -n 1`, "Filesystem                 Size      Used Available Use% Mounted on\n" +
+			"Filesystem            1K-blocks      Used Available Use% Mounted on\n", 0},
 		{`df / /etc/passwd nosuch 2>&1 | sed 's/ .*% / /'`, "Filesystem Mounted on\ndf: nosuch: can't find mount point\nsimulated /\nsimulated /\n", 0},
 		{`curl -s -o /dev/null -w '%{http_code}\n' http://web/down; echo $?; curl -sfw '%{http_code} %{size_download}\n' http://web/missing; echo $?`, "000\n7\n404 0\n22\n", 0},
 		{`sleep 100 & sleep 101 & until [ "$(pgrep -f '^sleep 10[01]$' | wc -l)" = 2 ]; do :; done; pgrep -f 'eep 1.*0$' | wc -l; pgrep -xf 'sleep 10' || pgrep 'p.e' || pgrep 's.*(e)p$' | wc -l; pgrep 'a[' 2>&1; pkill -xf 'sleep .*|x'; wait $!; echo $?`,

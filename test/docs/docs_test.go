@@ -31,10 +31,11 @@ var elsewhere = map[string]string{
 const createWeb = `kubectl create deployment web --image=nginx --replicas=3 >/dev/null && kubectl rollout status deployment web --timeout=5m >/dev/null
 `
 
-// writeGolden writes the golden file of docs/snapshots.md.
+// writeGolden writes the golden file of docs/snapshots.md: the same commands as those of the page, which have to work twice.
 const writeGolden = `mkdir testdata
-ctrlplane run -- sh -c 'ctrlplane wait -q settled --timeout 5m && ctrlplane snapshot save first && kubectl apply -f manifests/ &&
-  ctrlplane wait -q -f manifests/ --timeout 5m && ctrlplane wait -q settled --timeout 5m && ctrlplane snapshot diff first --golden testdata/manifests.golden.yaml --update'
+ctrlplane run -- sh -ec 'ctrlplane wait -q settled --timeout 5m; ctrlplane snapshot save "$CTRLPLANE_DATA_DIR/empty.snapshot"
+  kubectl apply -f manifests/; ctrlplane wait -q -f manifests/ --timeout 5m; ctrlplane wait -q settled --timeout 5m
+  ctrlplane snapshot diff "$CTRLPLANE_DATA_DIR/empty.snapshot" --golden testdata/manifests.golden.yaml --update'
 `
 
 // setup is what a page takes for granted. Every page starts with a control plane in the

@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/ctrlplane/ctrlplane/internal/manifests"
 	"github.com/ctrlplane/ctrlplane/internal/words"
 )
 
@@ -61,11 +62,14 @@ func (s *runSummary) errorAnnotations() (all []annotation) {
 // failureAnnotations returns one that says why the run has failed, or one for each error in manifests.
 func (s *runSummary) failureAnnotations() (all []annotation) {
 	title := "ctrlplane run " + s.resultText()
-	lines := s.reasonLines()
-	if len(lines) == 0 {
+	var lines []string
+	if s.Err != nil {
+		lines = manifests.AllErrorLines(s.Err) // writeAnnotations counts those that are too many
+	} else {
 		all = append(all, s.annotate(title, s.commandNote()))
 	}
 	for i, line := range lines {
+		line = words.OneLine(line)
 		text := line
 		if i == 0 {
 			text = s.commandNote() + ": " + line

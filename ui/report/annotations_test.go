@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/ctrlplane/ctrlplane/health/assert"
+	"github.com/ctrlplane/ctrlplane/internal/manifests"
 	"github.com/ctrlplane/ctrlplane/internal/testutil"
 )
 
@@ -43,6 +44,19 @@ func TestAnnotationsFit(t *testing.T) {
 	}
 	if len(warnings) != maxAnnotations || !strings.HasSuffix(warnings[9], "::11 more: see report.html") {
 		t.Errorf("warnings:\n%s", strings.Join(warnings, "\n"))
+	}
+}
+
+// TestAnnotationsCountManifests: errors of manifests that stderr does not name count one by one.
+func TestAnnotationsCountManifests(t *testing.T) {
+	var texts []manifests.Text
+	for i := range 15 {
+		texts = append(texts, manifests.Text{Name: fmt.Sprintf("text %d", i), Data: []byte("1\n")})
+	}
+	_, err := manifests.LoadAll(t.Context(), nil, texts)
+	failures, _ := annotationsOf(t, &runSummary{Outcome: &Outcome{Command: []string{"true"}, Code: 125, Err: err}})
+	if len(failures) != maxAnnotations || !strings.Contains(failures[8], "text 8") || !strings.HasSuffix(failures[9], "::6 more: see report.html") {
+		t.Errorf("got\n%s", strings.Join(failures, "\n"))
 	}
 }
 
