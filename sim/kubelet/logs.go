@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -19,7 +18,6 @@ import (
 	kubecontainer "k8s.io/kubernetes/pkg/kubelet/container"
 
 	"github.com/ctrlplane/ctrlplane/internal/listwatch"
-	"github.com/ctrlplane/ctrlplane/internal/words"
 	"github.com/ctrlplane/ctrlplane/sim/annotations"
 	"github.com/ctrlplane/ctrlplane/sim/container"
 )
@@ -78,7 +76,7 @@ func (a *kubeletAPI) serveLogs(w http.ResponseWriter, r *http.Request) error {
 // copyLog writes the output of a command.
 func copyLog(ctx context.Context, log *container.Log, format *logFormat, write func([]logLine) error) error {
 	read, next, changed := log.Read(0)
-	lines := format.selectLines(logLinesAfter(0, read, next))
+	lines := format.selectLines(logLines(read))
 	for {
 		if err := write(lines); err != nil || changed == nil || !format.options.Follow || format.limitReached() {
 			return err
@@ -88,26 +86,9 @@ func copyLog(ctx context.Context, log *container.Log, format *logFormat, write f
 		case <-ctx.Done():
 			return abortedError{context.Cause(ctx)}
 		}
-		from := next
-		read, next, changed = log.Read(from)
-		lines = format.selectStream(logLinesAfter(from, read, next))
+		read, next, changed = log.Read(next)
+		lines = format.selectStream(logLines(read))
 	}
-}
-
-// logLinesAfter returns what was read from one position to the next, after a line that counts those that were dropped between
-// the two. A kubelet gives no sign of what it has rotated away, but it keeps far more.
-func logLinesAfter(from int, read []container.LogLine, next int) []logLine {
-	lines := logLines(read)
-	dropped := next - from - len(read)
-	if dropped <= 0 {
-		return lines
-	}
-	at := time.Now()
-	if len(lines) > 0 {
-		at = lines[0].at
-	}
-	text := fmt.Sprintf("(dropped %s: a simulated kubelet keeps at most 512 KiB of each run)\n", words.Count(dropped, "line"))
-	return slices.Insert(lines, 0, logLine{at: at, text: text})
 }
 
 func logLines(read []container.LogLine) []logLine {
