@@ -46,10 +46,12 @@ func (s *State) addDoubt(u *unstructured.Unstructured) {
 	}
 }
 
-// staleConditions says that all conditions are of an earlier generation than the object; "" if they are not, or do not say so, as
-// they have no observedGeneration. An object whose status has one has been observed, whatever its conditions say.
+// staleConditions says that all conditions with an observedGeneration are of an earlier generation than the object; "" if one is not,
+// or if none has it. An object whose status has one has been observed, whatever its conditions say. Without the subresource
+// status each write of the status makes another generation.
 func staleConditions(u *unstructured.Unstructured) string {
-	if _, has, err := unstructured.NestedFieldNoCopy(u.Object, "status", "observedGeneration"); has || err != nil {
+	isOfStatus := func(f metav1.ManagedFieldsEntry) bool { return f.Subresource == "status" }
+	if _, has, err := unstructured.NestedFieldNoCopy(u.Object, "status", "observedGeneration"); has || err != nil || !slices.ContainsFunc(u.GetManagedFields(), isOfStatus) {
 		return ""
 	}
 	value, _, _ := unstructured.NestedFieldNoCopy(u.Object, "status", "conditions")
@@ -63,7 +65,7 @@ func staleConditions(u *unstructured.Unstructured) string {
 	if latest == 0 || latest >= u.GetGeneration() {
 		return ""
 	}
-	return fmt.Sprintf("its conditions are of generation %d, and it is at generation %d", latest, u.GetGeneration())
+	return fmt.Sprintf("its conditions are of generation %d or before, and it is at generation %d", latest, u.GetGeneration())
 }
 
 // addMissingStatus notes that no client has reported the state of a custom resource whose kind has a status. resource is

@@ -14,7 +14,7 @@ func TestWhatACustomResourceWaitsFor(t *testing.T) {
 		"waits for quota": {`conditions: [` + pending + `]`, "its condition QuotaReserved is False: Pending: insufficient quota for cpu"},
 		"waits again": {`conditions: [` + pending + `, ` + evicted + `]`,
 			"its condition QuotaReserved is False: Pending: insufficient quota for cpu; its condition Evicted is True: Preempted: Preempted to accommodate w2"},
-		"runs":                        {`conditions: [{type: Scheduled, status: Unknown, reason: Running, message: 1 step is left}]`, "its condition Scheduled is Unknown: Running: 1 step is left"},
+		"runs":                        {`conditions: [{type: Succeeded, status: Unknown, reason: Running, message: 1 step is left}]`, "its condition Succeeded is Unknown: Running: 1 step is left"},
 		"without a message":           {`conditions: [{type: QuotaReserved, status: "False", reason: Pending}]`, ""},
 		"has it":                      {`conditions: [{type: QuotaReserved, status: "True", message: admitted}, {type: PodsReady, status: "False", message: not yet}]`, ""},
 		"has it again":                {`conditions: [{type: QuotaReserved, status: "True"}, {type: Evicted, status: "False", message: "Previously: Preempted"}]`, ""},

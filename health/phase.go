@@ -45,6 +45,6 @@ func (s *State) applyPhaseRule(u *unstructured.Unstructured) {
 		s.Message = joinReason(phase, message)
 	}
 	if slices.Contains(rule.failed, phase) {
-		s.Status, s.Final = Failed, u.GroupVersionKind().GroupKind() != rolloutKind // the others do not run again
+		s.Status, s.Final = Failed, u.GroupVersionKind().GroupKind() != rolloutKind // which may recover
 	}
 }

@@ -34,7 +34,7 @@ func run(succeeded string) string {
 
 // generations is a Widget with conditions that may be of an earlier generation than its own.
 func generations(own int, conditions string) string {
-	return fmt.Sprintf(`{apiVersion: example.com/v1, kind: Widget, metadata: {name: w, generation: %d}, status: {conditions: [%s]}}`, own, conditions)
+	return fmt.Sprintf(`{apiVersion: example.com/v1, kind: Widget, metadata: {name: w, generation: %d, managedFields: [{manager: op, subresource: status}]}, status: {conditions: [%s]}}`, own, conditions)
 }
 
 // unreadable is an object of which neither kstatus nor we can say whether it is ready.
@@ -190,7 +190,7 @@ func TestStateOf(t *testing.T) {
 		},
 		"custom whose conditions are of an earlier generation": {
 			generations(3, `{type: Ready, status: "True", observedGeneration: 2}, {type: Scheduled, status: "True", observedGeneration: 1}`),
-			State{Status: Current, Message: "Resource is Ready, but its conditions are of generation 2, and it is at generation 3", Doubt: "its conditions are of generation 2, and it is at generation 3"},
+			State{Status: Current, Message: "Resource is Ready, but its conditions are of generation 2 or before, and it is at generation 3", Doubt: "its conditions are of generation 2 or before, and it is at generation 3"},
 		},
 		"custom of whose conditions one is of its generation": {
 			generations(3, `{type: Ready, status: "True", observedGeneration: 1}, {type: Scheduled, status: "True", observedGeneration: 3}`),
@@ -202,6 +202,10 @@ func TestStateOf(t *testing.T) {
 		},
 		"custom whose conditions have no generation": {
 			generations(3, `{type: Ready, status: "True", observedGeneration: 0}, {type: Scheduled, status: "True"}`), State{Status: Current, Message: "Resource is Ready"},
+		},
+		"custom without the subresource status": {
+			strings.Replace(generations(3, `{type: Ready, status: "True", observedGeneration: 2}`), ", subresource: status", "", 1),
+			State{Status: Current, Message: "Resource is Ready"},
 		},
 		"custom whose conditions have an unreadable generation": {
 			generations(3, `{type: Available, status: "True", observedGeneration: "1"}`), State{Status: Current, Message: "Resource is current"},
@@ -221,9 +225,12 @@ func TestStateOf(t *testing.T) {
 		"TaskRun that was pending":   {run(`status: Unknown`), State{Status: InProgress, Message: "its condition Succeeded is Unknown"}},
 		"TaskRun that has failed":    {run(`status: "False", reason: TaskRunTimeout, message: "failed to finish within 1m"`), State{Status: Failed, Message: "TaskRunTimeout: failed to finish within 1m", Final: true}},
 		"TaskRun that has succeeded": {run(`status: "True", reason: Succeeded, message: All Steps have completed executing`), State{Status: Current, Message: "Resource is current"}},
-		"Succeeded beside Ready": {
-			`{apiVersion: example.com/v1, kind: Widget, metadata: {name: w}, status: {conditions: [{type: Ready, status: "True"}, {type: Succeeded, status: "False"}]}}`,
-			State{Status: Current, Message: "Resource is Ready"},
+		"TaskRun without a status": {
+			`{apiVersion: tekton.dev/v1, kind: TaskRun, metadata: {name: r}}`, State{Status: InProgress, Message: "it has no condition Succeeded yet"},
+		},
+		"Succeeded of a kind of which it is not known what False means": {
+			`{apiVersion: example.com/v1, kind: Widget, metadata: {name: w}, status: {conditions: [{type: Succeeded, status: "False", reason: Running}]}}`,
+			State{Status: Current, Message: "Resource is current"},
 		},
 		"AnalysisRun that is over":                             {`{apiVersion: argoproj.io/v1alpha1, kind: AnalysisRun, metadata: {name: a}, status: {phase: Successful}}`, State{Status: Current, Message: "Resource is current"}},
 		"phase of another kind":                                {`{apiVersion: example.com/v1, kind: Rollout, metadata: {name: r}, status: {phase: Degraded}}`, State{Status: Current, Message: "Resource is current"}},
