@@ -47,16 +47,22 @@ func TestAnnotationsFit(t *testing.T) {
 	}
 }
 
-// TestAnnotationsCountManifests: errors of manifests that stderr does not name count one by one.
+// TestAnnotationsCountManifests: errors of manifests that stderr does not name count one by one, and junit.xml and the page name
+// them.
 func TestAnnotationsCountManifests(t *testing.T) {
 	var texts []manifests.Text
 	for i := range 15 {
 		texts = append(texts, manifests.Text{Name: fmt.Sprintf("text %d", i), Data: []byte("1\n")})
 	}
 	_, err := manifests.LoadAll(t.Context(), nil, texts)
-	failures, _ := annotationsOf(t, &runSummary{Outcome: &Outcome{Command: []string{"true"}, Code: 125, Err: err}})
+	o := &Outcome{Command: []string{"true"}, Code: 125, Err: err, NotRun: StartManifests}
+	failures, _ := annotationsOf(t, &runSummary{Outcome: o})
 	if len(failures) != maxAnnotations || !strings.Contains(failures[8], "text 8") || !strings.HasSuffix(failures[9], "::6 more: see report.html") {
 		t.Errorf("got\n%s", strings.Join(failures, "\n"))
+	}
+	var junit bytes.Buffer
+	if err := writeJUnit(&junit, o, nil, nil); err != nil || !strings.Contains(junit.String(), "text 14") {
+		t.Errorf("%v\n%s", err, &junit)
 	}
 }
 

@@ -59,7 +59,7 @@ func writeJUnit(w io.Writer, o *Outcome, output excerpt, objects []testCase) err
 	case o.NotRun != "":
 		before[0].seconds, before[0].skipped = 0, "not run: the test case "+o.NotRun+" has failed"
 		start := testCase{suite: startSuite, name: o.NotRun, seconds: o.Took.Seconds(), failure: o.resultWithReason()}
-		if lines := o.reasonLines(); len(lines) > 1 {
+		if lines := o.allReasonLines(); len(lines) > 1 {
 			start.failure = o.resultText() + ": " + lines[0] + "; the other errors follow"
 			start.details = strings.Join(lines[1:], "\n")
 		}

@@ -115,12 +115,18 @@ func (o *Outcome) reasonLine() string {
 	return words.OneLine(o.Err.Error())
 }
 
-// reasonLines returns Err in one line, or several for several errors of manifests.
-func (o *Outcome) reasonLines() (lines []string) {
+// reasonLines returns Err in one line, or several for several errors of manifests, as stderr has them: those that are too many
+// are counted.
+func (o *Outcome) reasonLines() []string { return o.linesOfErr(manifests.ErrorLines) }
+
+// allReasonLines is reasonLines with each error.
+func (o *Outcome) allReasonLines() []string { return o.linesOfErr(manifests.AllErrorLines) }
+
+func (o *Outcome) linesOfErr(split func(error) []string) (lines []string) {
 	if o.Err == nil {
 		return nil
 	}
-	for _, line := range manifests.ErrorLines(o.Err) {
+	for _, line := range split(o.Err) {
 		lines = append(lines, words.OneLine(line))
 	}
 	return lines

@@ -64,7 +64,7 @@ func newPage(o *Outcome, r *Report) *page {
 	lines, head, dropped := r.output.outputLines()
 	p := &page{
 		Style: template.CSS(readAsset("report.css")), Script: joinScripts(),
-		Outcome: o, Verdict: o.resultText(), Reasons: o.reasonLines(), CommandLine: o.commandLine(), Failed: o.hasFailed(),
+		Outcome: o, Verdict: o.resultText(), Reasons: o.allReasonLines(), CommandLine: o.commandLine(), Failed: o.hasFailed(),
 		Kubernetes: s.snapshot.Process.Kubernetes, Version: s.snapshot.Process.Version,
 		Facts: runFacts(d, s), Unhealthy: s.unhealthy, Deleted: s.deleted.objects, DeletedNotes: s.deleted.Notes(), Objects: len(s.objects), Cases: len(s.cases),
 		Slow: d.slow, Groups: d.groups.sortedGroups(), Events: s.events, Controllers: activeControllers(s.snapshot.Controllers),
