@@ -120,7 +120,7 @@ func (s *Supervisor) restartUnits(list []string, configs []*scaledConfig) error 
 	return errors.Join(errs...)
 }
 
-// restartUnit keeps the intervention of the unit. Writes that are held are
+// restartUnit keeps the settings of the gate of the unit. Writes that are held are
 // refused, as the workers that wait for them stop. The caller holds the lock.
 func (s *Supervisor) restartUnit(u *unit, config *scaledConfig) error {
 	kept := u.currentGate().Settings()

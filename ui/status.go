@@ -259,7 +259,7 @@ func troubleRows(s observe.Snapshot) [][]string {
 		if isOffByDesign(c) {
 			continue
 		}
-		if c.State != "running" && c.State != "" || c.Reason != "" {
+		if c.State != observe.StateRunning && c.State != "" || c.Reason != "" {
 			rows = append(rows, []string{c.Name, c.State, WithHeld(DescribeReason(c, s.Time), c.Held)})
 		}
 		if c.Unlisted != "" {
@@ -311,11 +311,11 @@ func failingState(c observe.Controller, f observe.FailingKey, settled bool) stri
 // "site: default/shop, 3 times in a row, next attempt in 2.1 s: no luck".
 func describeFailingKey(state string, f observe.FailingKey, now time.Time) string {
 	text := formatSyncKey(&observe.Synced{Queue: f.Queue, Key: f.Key, KeyBasis: f.KeyBasis}) + ", "
-	if state == "off" {
+	if state == observe.StateOff {
 		text += "failed before the stop, "
 	}
 	text += f.HowOften()
-	if next := f.NextAttempt(now); state != "off" && next != "" {
+	if next := f.NextAttempt(now); state != observe.StateOff && next != "" {
 		text += ", " + next
 	}
 	if f.Error == "" {

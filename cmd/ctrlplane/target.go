@@ -56,8 +56,8 @@ func (t *target) acceptContextName() {
 	t.name, t.context = name, t.name
 }
 
-// toChange makes the verb one that changes the control plane: if none is named, it never
-// takes another one than the default one, although that may be the only one running.
+// toChange makes the verb one that changes the control plane: if none is named, it takes another one than the default one
+// only if KUBECONFIG is that of the other one, although that may be the only one running.
 func (t *target) toChange() *target {
 	t.changes = true
 	return t

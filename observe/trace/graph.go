@@ -47,7 +47,7 @@ func newGraph(records []observe.Record, about observe.Object, o Options) *graph 
 			g.addLog(l)
 		}
 	}
-	// First what the records of a node itself lack: the rest compares kinds, times and versions.
+	// First what the records lack that other records have: the rest compares kinds, times and versions.
 	g.completeKinds()
 	g.addRunning(o.State)
 	g.completeSyncs()
@@ -59,7 +59,7 @@ func newGraph(records []observe.Record, about observe.Object, o Options) *graph 
 	g.noteMissingStatus(o)
 	g.noteConflicts(writes)
 	g.noteReplaced()
-	// Why each key was queued. The last three replace a cause that brings no news, such as a timer, by news that the sync found.
+	// Why each key was queued. The last three prefer news that the sync found to a cause that brings none, such as a timer.
 	g.linkAdds()
 	if !o.following {
 		g.linkOpenSyncs()

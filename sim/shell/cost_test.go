@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-func TestSleeps(t *testing.T) {
+func TestOnlySleeps(t *testing.T) {
 	for _, tt := range []struct {
 		args []string
 		want time.Duration
@@ -38,7 +38,7 @@ func TestSleeps(t *testing.T) {
 	}
 }
 
-func TestRuns(t *testing.T) {
+func TestCanRun(t *testing.T) {
 	f := NewFS(0)
 	must(t, f.WriteFile("/run.sh", []byte("#!/bin/sh\n"), 0o755))
 	must(t, f.WriteFile("/run.py", []byte("#!/usr/bin/python\n"), 0o755))
@@ -57,7 +57,7 @@ func TestRuns(t *testing.T) {
 	}
 }
 
-func TestUnknown(t *testing.T) {
+func TestUnknownPrograms(t *testing.T) {
 	for _, tt := range []struct {
 		args []string
 		want string

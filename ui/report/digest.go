@@ -83,7 +83,7 @@ func (d *digest) add(r observe.Record) {
 
 func (d *digest) addStateChange(r observe.Record, e *observe.ControllerChanged) {
 	m := mark{kind: stateKind, controller: e.Controller, at: r.Time, what: e.State, note: e.Reason, seq: r.Seq}
-	if e.State == "failed" {
+	if e.State == observe.StateFailed {
 		m.tone = toneFailed
 		d.groups.add("Failed controller", e.Controller, e.Controller, e.Reason, m)
 	}

@@ -171,7 +171,7 @@ func sumControllers(controllers []observe.Controller) observe.Controller {
 // first.
 func activeControllers(all []observe.Controller) []observe.Controller {
 	list := slices.DeleteFunc(slices.Clone(all), func(c observe.Controller) bool {
-		return c.Syncs+c.Changes+c.Delivered+c.Reads == 0 && c.State != "failed"
+		return c.Syncs+c.Changes+c.Delivered+c.Reads == 0 && c.State != observe.StateFailed
 	})
 	slices.SortStableFunc(list, func(a, b observe.Controller) int {
 		return cmp.Compare(b.Syncs+b.Changes, a.Syncs+a.Changes)
