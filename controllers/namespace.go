@@ -20,9 +20,12 @@ import (
 
 const (
 	// namespaceGrace is the delay before the content of a namespace is deleted, and
-	// between checks whether the creates that are older than the deletion have ended.
+	// before it is checked again whether the creates that are older than the deletion have ended.
 	// Upstream waits for 5 s instead: it does not know which creates are in flight.
 	namespaceGrace = 100 * time.Millisecond
+	// maxNamespaceGrace limits the delay between these checks, which doubles: a loop at short intervals would be reported
+	// as one that never rests. With a longer one, the control plane would be settled meanwhile.
+	maxNamespaceGrace = time.Second
 	// namespaceRecheck is the first delay after which the remaining content is
 	// checked again. It doubles up to upstream's estimate.
 	namespaceRecheck = 50 * time.Millisecond
@@ -58,7 +61,7 @@ func (s *Supervisor) newNamespaceController(ctx context.Context, c app.Controlle
 			return err == nil && ns.DeletionTimestamp != nil
 		},
 		drain:    s.api.DrainNamespace,
-		drains:   map[string]<-chan struct{}{},
+		drains:   map[string]*namespaceWait{},
 		rechecks: map[string]time.Duration{},
 	}
 	_, err = informer.AddEventHandlerWithResyncPeriod(cache.ResourceEventHandlerFuncs{
@@ -82,8 +85,14 @@ type namespaceController struct {
 	drain     func(name string) <-chan struct{} // see APIServer.DrainNamespace
 
 	mu       sync.Mutex
-	drains   map[string]<-chan struct{} // by namespace; from the first check until it is gone
-	rechecks map[string]time.Duration   // the latest delay, by namespace
+	drains   map[string]*namespaceWait // by namespace; from the first check until it is gone
+	rechecks map[string]time.Duration  // the latest delay, by namespace
+}
+
+// namespaceWait is the wait for the writes that were admitted before a namespace was deleted.
+type namespaceWait struct {
+	ended <-chan struct{} // nil until the API server has observed the deletion
+	delay time.Duration   // the latest, between two checks
 }
 
 func (c *namespaceController) enqueueNamespace(obj any) {
@@ -137,9 +146,9 @@ func (c *namespaceController) syncNamespace(ctx context.Context, name string) {
 		c.forgetName(name)
 		return
 	}
-	if !c.drained(name) {
-		log.V(4).Info("Waiting for writes in flight in namespace", "namespace", name)
-		c.queue.AddAfter(name, namespaceGrace)
+	if delay := c.untilDrained(name); delay > 0 {
+		log.V(4).Info("Waiting for writes in flight in namespace", "namespace", name, "nextCheck", delay)
+		c.queue.AddAfter(name, delay)
 		return
 	}
 	err := c.delete(ctx, name)
@@ -159,23 +168,25 @@ func (c *namespaceController) syncNamespace(ctx context.Context, name string) {
 	}
 }
 
-// drained reports whether the writes have ended that were admitted before a namespace
-// was deleted. Writes that begin after the first check do not delay it.
-func (c *namespaceController) drained(name string) bool {
+// untilDrained returns after which delay to check again whether the writes have ended that were admitted before a
+// namespace was deleted; 0 if they have. Writes that begin after the first check do not delay it.
+func (c *namespaceController) untilDrained(name string) time.Duration {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.drains[name] == nil {
-		ended := c.drain(name)
-		if ended == nil {
-			return false
-		}
-		c.drains[name] = ended
+	w := c.drains[name]
+	if w == nil {
+		w = &namespaceWait{}
+		c.drains[name] = w
+	}
+	if w.ended == nil {
+		w.ended = c.drain(name)
 	}
 	select {
-	case <-c.drains[name]:
-		return true
+	case <-w.ended:
+		return 0
 	default:
-		return false
+		w.delay = min(max(2*w.delay, namespaceGrace), maxNamespaceGrace)
+		return w.delay
 	}
 }
 

@@ -2,6 +2,7 @@ package controllers
 
 import (
 	"context"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -25,7 +26,7 @@ func TestNamespaceWaitsForWritesInFlight(t *testing.T) {
 			},
 			isDeleted: func(string) bool { return isDeleted },
 			drain:     func(string) <-chan struct{} { return inFlight },
-			drains:    map[string]<-chan struct{}{},
+			drains:    map[string]*namespaceWait{},
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		stopped := make(chan struct{})
@@ -59,6 +60,42 @@ func TestNamespaceWaitsForWritesInFlight(t *testing.T) {
 		isDeleted = false // created again
 		if got := sync(); len(got) != 0 || c.queue.Len() != 0 {
 			t.Errorf("deleted %v after the namespace was created again", got)
+		}
+		cancel()
+		<-stopped
+	})
+}
+
+// While other API servers may admit writes for 5 s, the checks are as rare as those of a controller that polls.
+func TestNamespaceWaitIsNoHotLoop(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const takes = 5 * time.Second
+		ended, deleted := make(chan struct{}), make(chan time.Time, 1)
+		time.AfterFunc(takes, func() { close(ended) })
+		var checks atomic.Int32
+		c := &namespaceController{
+			queue:  workqueue.NewTypedRateLimitingQueue(workqueue.NewTypedItemExponentialFailureRateLimiter[string](namespaceRetry, namespaceRetryMax)),
+			delete: func(context.Context, string) error { deleted <- time.Now(); return nil },
+			isDeleted: func(string) bool {
+				checks.Add(1)
+				return true
+			},
+			drain:  func(string) <-chan struct{} { return ended },
+			drains: map[string]*namespaceWait{},
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		stopped := make(chan struct{})
+		go func() {
+			defer close(stopped)
+			c.run(ctx, func() bool { return true }, 1)
+		}()
+		began, now := time.Now(), metav1.Now()
+		c.enqueueNamespace(&v1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "ns", DeletionTimestamp: &now}})
+		if took := (<-deleted).Sub(began); took < takes || took > takes+maxNamespaceGrace {
+			t.Errorf("deleted after %v", took)
+		}
+		if n := checks.Load(); n > 10 {
+			t.Errorf("%d checks in %v", n, takes)
 		}
 		cancel()
 		<-stopped
