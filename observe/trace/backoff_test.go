@@ -64,3 +64,51 @@ func TestCreationsOfWhatExists(t *testing.T) {
 		}
 	}
 }
+
+// Syncs that requeue their own key are a loop, unless the delay grows from one to the next: then the controller backs off,
+// whether it takes what it has found for an error or not.
+func TestGrowingDelaysAreNoLoop(t *testing.T) {
+	growing := func(first, most time.Duration, n int) (delays []time.Duration) {
+		for d := first; len(delays) < n; d = min(2*d, most) {
+			delays = append(delays, d)
+		}
+		return delays
+	}
+	const ms = time.Millisecond
+	for name, tc := range map[string]struct {
+		delays []time.Duration
+		least  int // rounds
+		most   int
+	}{
+		"backoff":                        {growing(5*ms, 1000*time.Second, 12), 0, 9},
+		"constant":                       {growing(100*ms, 100*ms, 12), 13, 13},
+		"shrinking":                      {[]time.Duration{800 * ms, 400 * ms, 200 * ms, 100 * ms, 50 * ms, 25 * ms, 20 * ms, 20 * ms, 10 * ms, 10 * ms}, 11, 11},
+		"backoff up to a short delay":    {append(growing(5*ms, 80*ms, 5), growing(80*ms, 80*ms, 20)...), 20, 26},
+		"constant, then a backoff":       {append(growing(20*ms, 20*ms, 30), growing(40*ms, time.Hour, 8)...), 30, 36},
+		"uneven":                         {slices.Repeat([]time.Duration{10 * ms, 25 * ms}, 10), 21, 21},
+		"again and again from the start": {slices.Repeat(growing(5*ms, time.Second, 7), 3), 0, 9},
+	} {
+		var records []observe.Record
+		at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+		for i := range len(tc.delays) + 1 {
+			s := &observe.Synced{
+				Controller: garbageCollector, Queue: itemQueue, ID: uint64(i + 1), Key: "default/keep", KeyBasis: observe.BasisLog,
+				Add: uint64(i + 1), Timed: i > 0, Sure: true, Took: ms / 10,
+			}
+			if i < len(tc.delays) {
+				s.Retried, s.Due = true, at.Add(tc.delays[i])
+			}
+			records = append(records, observe.Record{Seq: uint64(i + 1), Time: at, Event: s})
+			if i < len(tc.delays) {
+				at = at.Add(tc.delays[i] + ms/5)
+			}
+		}
+		rounds := 0
+		for _, l := range Loops(records, time.Time{}) {
+			rounds = max(rounds, l.Rounds)
+		}
+		if rounds < tc.least || rounds > tc.most {
+			t.Errorf("%s: %d rounds, want %d to %d", name, rounds, tc.least, tc.most)
+		}
+	}
+}

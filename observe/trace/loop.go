@@ -72,6 +72,15 @@ type repetition struct {
 	first    time.Time
 	before   *Node // one round earlier
 	progress *Node // as of Loop
+	pauses   backoff
+}
+
+// follow makes it the round after an earlier one. While the pauses grow, it is the first one: what backs off comes to rest.
+func (r *repetition) follow(earlier repetition, pause time.Duration) {
+	r.pauses = earlier.pauses
+	if r.pauses.note(pause); r.pauses.grown < minBackoff {
+		r.rounds, r.first, r.progress = earlier.rounds+1, earlier.first, cmp.Or(r.progress, earlier.progress)
+	}
 }
 
 // Loops finds work that causes itself, most rounds first: syncs of a key that lead to
@@ -79,7 +88,7 @@ type repetition struct {
 // write again. Of a client, only events on its watches are known: a write also follows
 // from the one before if both have the same event as their cause, as then nothing else
 // has happened in between. A round that creates or deletes an object is progress and ends a loop, as
-// does the retry of a failed sync, which backs off. There is one loop for each work that
+// do the retry of a failed sync, which backs off, and pauses that grow from round to round. There is one loop for each work that
 // repeats: the longest of those whose last round began at since or later.
 //
 // Two kinds of rounds with progress repeat, too, and are loops of their own: what has created an object creates another one
@@ -122,8 +131,7 @@ func (g *graph) findLoops(productive map[*Node]bool, since time.Time, progress b
 			latest[s] = n
 		}
 		if r.rounds, r.first = 1, n.Time; r.before != nil {
-			earlier := rounds[r.before]
-			r.rounds, r.first, r.progress = earlier.rounds+1, earlier.first, cmp.Or(r.progress, earlier.progress)
+			r.follow(rounds[r.before], n.Time.Sub(r.before.Time))
 		}
 		rounds[n] = r
 		if best := longest[s]; r.rounds > 1 && !n.Time.Before(since) && (best == nil || r.rounds >= rounds[best].rounds) {
