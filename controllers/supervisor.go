@@ -73,6 +73,7 @@ func New(cfg Config) (*Supervisor, error) {
 		}
 		u.recorder.SetAliases(c.Aliases)
 		u.recorder.SkipIdleSyncsOf(eventQueues[c.Name]...)
+		u.recorder.SetKeyResources(keyResources[c.Name])
 		if c.Reason != "" {
 			u.setState(Off, c.Reason, nil)
 		} else if c.Name == names.NodeIpamController {

@@ -68,7 +68,7 @@ func TestKeyThatTheTimerAdds(t *testing.T) {
 // What a sync has delayed for long keeps neither the sync nor its event.
 func TestDelayedKeyReleasesItsSync(t *testing.T) {
 	var l delayedKeys
-	by := &syncRun{add: &queueAdd{cause: &delivery{object: &Object{Name: "web"}}}}
+	by := &syncRun{queue: &queue{}, add: &queueAdd{cause: &delivery{object: &Object{Name: "web"}}}}
 	now := time.Now()
 	p := newDelayedKey(now, by)
 	l.add(p)

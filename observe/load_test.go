@@ -139,7 +139,7 @@ func BenchmarkReadAgain(b *testing.B) {
 		by.RecordCall(&Called{Verb: "update", Object: pod(i), Subresource: "status", Status: 200, ResourceVersion: version, Wrote: wrote})
 	}
 	h := newHistory(o.journal, records)
-	s := &sampler{observer: o, gone: map[string]string{}}
+	s := &sampler{observer: o, gone: map[string]removedKey{}}
 	for name, read := range map[string]func(){
 		"history": func() { h.next = 0; h.advance() },
 		"sampler": func() { s.read = 0; s.updateFailures() },

@@ -17,6 +17,8 @@ type queue struct {
 	series    *series
 	quiet     atomic.Bool // see SkipIdleSyncsOf; false once a sync has failed
 
+	keyResource string // of the objects that keys name; "" if that is not known
+
 	adds, gets, done, retries atomic.Int64
 	matched                   atomic.Int64 // gets whose add was looked for
 	errorRetries              atomic.Int64 // of retries
@@ -148,7 +150,9 @@ func (q *queue) keyRetried() {
 	by := q.noteRetry(due)
 	delayed := newDelayedKey(due, by)
 	if s := currentScope(); s != nil && s.delivery != nil {
-		delayed.key.Store(&inferredKey{s.delivery.object.Key(), BasisEvent})
+		if q.mayName(s.delivery.object) {
+			delayed.key.Store(&inferredKey{s.delivery.object.Key(), BasisEvent})
+		}
 		s.delivery.recordDelayedAdd(q.name, due)
 	}
 	q.delayed.add(delayed)

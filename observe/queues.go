@@ -38,7 +38,7 @@ func (qs *Queues) Open(name string) QueueMetrics {
 		s = newSeries(name)
 		qs.series[name] = s
 	}
-	q := &queue{name: name, recorder: by, createdBy: born, series: s}
+	q := &queue{name: name, recorder: by, createdBy: born, series: s, keyResource: by.keyResource(name)}
 	q.quiet.Store(by.isQuiet(name))
 	qs.live = append(qs.live, q)
 	return QueueMetrics{q}

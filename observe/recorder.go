@@ -27,6 +27,8 @@ type Recorder struct {
 	skipsIdle   atomic.Bool              // see SkipIdleSyncs
 	quietQueues atomic.Pointer[[]string] // see SkipIdleSyncsOf
 
+	keyResources atomic.Pointer[map[string]string] // see SetKeyResources
+
 	keyed sync.Map // name → *KeyedQueue
 
 	writing atomic.Int64 // writes without an answer, except of Leases and Events

@@ -26,15 +26,23 @@ type sampler struct {
 	mu       sync.Mutex // between the sampler and readers; hooks never take it
 	queues   map[queueID]*queueHistory
 	failures map[failingKey]*failure
-	stopping map[string]bool   // controllers, as far as failures were read
-	gone     map[string]string // keys of objects that were deleted → their resource, as far as failures were read
-	ignored  []IgnoredWebhook  // as far as failures were read
-	read     uint64            // Seq up to which failures were read
-	past     []Process         // the last rateSamples+1
+	stopping map[string]bool       // controllers, as far as failures were read
+	gone     map[string]removedKey // keys of objects that were deleted, as far as failures were read
+	ignored  []IgnoredWebhook      // as far as failures were read
+	read     uint64                // Seq up to which failures were read
+	past     []Process             // the last rateSamples+1
 	times    []time.Time
+
+	keyResources sync.Map // queueID → resource: see SetKeyResources
 
 	droppedMu sync.Mutex
 	dropped   map[failingKey]uint64 // keys that their queue has forgotten → Seq of the last record before that
+}
+
+// removedKey is the deletion of an object.
+type removedKey struct {
+	resource string
+	seq      uint64 // of the record
 }
 
 type failingKey struct{ controller, queue, key string }
@@ -62,7 +70,7 @@ func (h *queueHistory) exceeds(e *QueueChanged) bool {
 }
 
 func newSampler(o *Observer) *sampler {
-	s := &sampler{observer: o, queues: map[queueID]*queueHistory{}, failures: map[failingKey]*failure{}, stopping: map[string]bool{}, gone: map[string]string{}, dropped: map[failingKey]uint64{}}
+	s := &sampler{observer: o, queues: map[queueID]*queueHistory{}, failures: map[failingKey]*failure{}, stopping: map[string]bool{}, gone: map[string]removedKey{}, dropped: map[failingKey]uint64{}}
 	s.sample()
 	return s
 }
@@ -190,7 +198,7 @@ func (s *sampler) updateFailures() {
 	late := time.Now().Add(-overdue)
 	s.forgetFailures(func(k failingKey) bool {
 		f := s.failures[k]
-		return f.due.Before(late) && (f.over || s.saysGone(k) || f.succeeded && !f.AtLeast)
+		return s.isRemoved(k) || f.due.Before(late) && (f.over || s.saysGone(k) || f.succeeded && !f.AtLeast || s.isPhantom(k))
 	})
 }
 
@@ -200,10 +208,10 @@ func (s *sampler) followRecord(r *Record) {
 		s.followState(e)
 	case *callEntry:
 		var room [1]Written
-		s.followWrites(e.wrote(&room))
+		s.followWrites(e.wrote(&room), r.Seq)
 		s.noteIgnored(e.webhooks(), r)
 	case *Called:
-		s.followWrites(e.Wrote)
+		s.followWrites(e.Wrote, r.Seq)
 		s.noteIgnored(e.Webhooks, r)
 	case *Synced:
 		switch {
@@ -240,9 +248,27 @@ func (s *sampler) takeDropped() map[failingKey]uint64 {
 // saysGone reports whether a key failed because its object did not exist, which was deleted. An
 // object of another kind may have the same key.
 func (s *sampler) saysGone(k failingKey) bool {
-	resource, deleted := s.gone[k.key]
+	removed, deleted := s.gone[k.key]
 	name := k.key[strings.LastIndexByte(k.key, '/')+1:]
-	return deleted && strings.Contains(s.failures[k].Error, fmt.Sprintf("%s %q not found", resource, name))
+	return deleted && strings.Contains(s.failures[k].Error, fmt.Sprintf("%s %q not found", removed.resource, name))
+}
+
+// isRemoved reports whether the object that a key names was deleted after it has failed. Upstream's controllers do nothing in a retry then
+// that may be due late.
+func (s *sampler) isRemoved(k failingKey) bool {
+	removed, deleted := s.gone[k.key]
+	if !deleted || s.failures[k].seq > removed.seq {
+		return false
+	}
+	resource, _ := s.keyResources.Load(queueID{k.controller, k.queue})
+	return resource == removed.resource
+}
+
+// isPhantom reports whether a key whose retry was due has most likely had it under another name: it is only inferred, and the queue is
+// empty.
+func (s *sampler) isPhantom(k failingKey) bool {
+	f, q := s.failures[k], s.queues[queueID{k.controller, k.queue}]
+	return f.KeyBasis.Inferred() && f.Retried && !f.Due.IsZero() && q != nil && q.last.Depth+q.last.InFlight == 0
 }
 
 func (s *sampler) followSync(e *Synced, r *Record) {
@@ -327,14 +353,14 @@ const (
 )
 
 // followWrites notes which objects were deleted.
-func (s *sampler) followWrites(wrote []Written) {
+func (s *sampler) followWrites(wrote []Written, seq uint64) {
 	for _, w := range wrote {
 		if !w.Deleted && len(s.gone) == 0 {
 			continue
 		}
 		key := Object{Namespace: w.Namespace, Name: w.Name}.Key()
 		if !w.Deleted {
-			if s.gone[key] == w.Resource {
+			if s.gone[key].resource == w.Resource {
 				delete(s.gone, key)
 			}
 			continue
@@ -342,7 +368,7 @@ func (s *sampler) followWrites(wrote []Written) {
 		if len(s.gone) >= maxGone {
 			clear(s.gone)
 		}
-		s.gone[key] = w.Resource
+		s.gone[key] = removedKey{w.Resource, seq}
 	}
 }
 

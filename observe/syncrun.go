@@ -39,7 +39,7 @@ type inferredKey struct {
 // inferKey takes the object of a call for the key, if nothing better is known. What an autoscaler
 // scales is not its key.
 func (w *syncRun) inferKey(c *Called) {
-	if c.Subresource == "scale" {
+	if c.Subresource == "scale" || !w.queue.mayName(&c.Object) {
 		return
 	}
 	if known := w.key.Load(); known == nil || basisRank(known.basis) < basisRank(BasisCall) {
@@ -120,7 +120,7 @@ func (w *syncRun) bestKey() (string, Basis) {
 	}
 	switch {
 	case w.add == nil:
-	case w.add.cause != nil:
+	case w.add.cause != nil && w.queue.mayName(w.add.cause.object):
 		return w.add.cause.object.Key(), BasisEvent
 	case w.add.key != nil && w.lastAdd == 0:
 		return w.add.key.key, w.add.key.basis

@@ -116,13 +116,19 @@ func (s *recordingSink) recordLine(level int, err error, msg string, kv []any) {
 // isAboutSync reports whether a line is about the sync of a key.
 func isAboutSync(msg string) bool {
 	return strings.Contains(msg, "yncing") || strings.Contains(msg, "rocessing") ||
-		msg == "Synchronizing PersistentVolumeClaim" || msg == "Synchronizing PersistentVolume"
+		msg == "Synchronizing PersistentVolumeClaim" || msg == "Synchronizing PersistentVolume" ||
+		msg == "Re-queuing cronjob" || isAboutCronJobFailure(msg)
+}
+
+// isAboutCronJobFailure reports whether a line says that the sync of a CronJob has failed: these have texts of their own.
+func isAboutCronJobFailure(msg string) bool {
+	return msg == "Error reconciling cronjob" || msg == "Unable to update status for cronjob"
 }
 
 // isAboutFailure reports whether an info line says that a sync has failed, also for the last
 // time. Some controllers log that at a high verbosity only.
 func isAboutFailure(msg string) bool {
-	return strings.Contains(msg, "rror syncing") || strings.Contains(msg, "etrying") || strings.Contains(msg, droppedKey)
+	return strings.Contains(msg, "rror syncing") || strings.Contains(msg, "etrying") || strings.Contains(msg, droppedKey) || isAboutCronJobFailure(msg)
 }
 
 // droppedKey is part of the lines that say that a controller retries a key no longer.

@@ -120,6 +120,7 @@ func TestSyncKeyIsReadFromLog(t *testing.T) {
 		{"endpointslicemirroring/endpointslicemirroring_controller.go", "syncEndpoints", map[string]any{"key": "default/web"}},
 		{"disruption/disruption.go", "Finished syncing PodDisruptionBudget", map[string]any{"key": "default/web"}},
 		{"volume/persistentvolume/pv_controller.go", "Synchronizing PersistentVolumeClaim", map[string]any{"PVC": web, "claimStatus": "phase: Pending"}},
+		{"cronjob/cronjob_controllerv2.go", "Re-queuing cronjob", map[string]any{"cronjob": web, "requeueAfter": "10s"}},
 		{"volume/persistentvolume/pv_controller.go", "Synchronizing PersistentVolume", map[string]any{"volumeName": "default/web", "volumeStatus": "phase: Bound"}},
 	} {
 		s := recordSync(t, func(log logr.Logger, _ *observe.Recorder) { l.log(t, upstream, log.V(4), nil) })
@@ -193,6 +194,8 @@ func TestSyncErrorIsReadFromLog(t *testing.T) {
 		{"endpoint/endpoints_controller.go", "Error syncing endpoints, retrying", map[string]any{"service": klog.KRef("default", "web")}},
 		{"endpointslicemirroring/endpointslicemirroring_controller.go", "Error mirroring EndpointSlices for Endpoints, retrying", map[string]any{"key": "default/web"}},
 		{"garbagecollector/garbagecollector.go", "error syncing item", map[string]any{"item": "default/web"}},
+		{"cronjob/cronjob_controllerv2.go", "Error reconciling cronjob", map[string]any{"cronjob": klog.KRef("default", "web")}},
+		{"cronjob/cronjob_controllerv2.go", "Unable to update status for cronjob", map[string]any{"cronjob": klog.KRef("default", "web")}},
 	} {
 		s := recordSync(t, func(log logr.Logger, _ *observe.Recorder) { l.log(t, upstream, log.V(2), no) })
 		if s.Error != "no" {
