@@ -21,6 +21,7 @@ import (
 	clienttesting "k8s.io/client-go/testing"
 	"k8s.io/klog/v2"
 	"k8s.io/kubernetes/pkg/controller/certificates"
+	"k8s.io/kubernetes/pkg/controller/cronjob"
 	"k8s.io/kubernetes/pkg/controller/deployment"
 	"k8s.io/kubernetes/pkg/controller/endpoint"
 	"k8s.io/kubernetes/pkg/controller/job"
@@ -68,6 +69,20 @@ func upstreamControllers() []upstreamController {
 			object: &appsv1.ReplicaSet{ObjectMeta: meta, Spec: appsv1.ReplicaSetSpec{Replicas: replicas, Selector: selector, Template: template}},
 			construct: func(ctx context.Context, c kubernetes.Interface, f informers.SharedInformerFactory) (func(context.Context, int), error) {
 				return replicaset.NewReplicaSetController(ctx, f.Apps().V1().ReplicaSets(), f.Core().V1().Pods(), c, replicaset.BurstReplicas).Run, nil
+			},
+		},
+		{
+			queue: "cronjob", key: "default/web", refuse: "jobs",
+			object: &batchv1.CronJob{
+				ObjectMeta: metav1.ObjectMeta{Namespace: meta.Namespace, Name: meta.Name, UID: meta.UID, CreationTimestamp: metav1.NewTime(time.Now().Add(-90 * time.Second))},
+				Spec:       batchv1.CronJobSpec{Schedule: "* * * * *", ConcurrencyPolicy: batchv1.AllowConcurrent, JobTemplate: batchv1.JobTemplateSpec{Spec: batchv1.JobSpec{Template: template}}},
+			},
+			construct: func(ctx context.Context, c kubernetes.Interface, f informers.SharedInformerFactory) (func(context.Context, int), error) {
+				jm, err := cronjob.NewControllerV2(ctx, f.Batch().V1().Jobs(), f.Batch().V1().CronJobs(), c)
+				if err != nil {
+					return nil, err
+				}
+				return jm.Run, nil
 			},
 		},
 		{

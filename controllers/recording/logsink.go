@@ -274,7 +274,7 @@ func objectKey(v any) string {
 // if any. Objects are named, not printed.
 func formatValue(v any) (text, key string) {
 	if key := objectKey(v); key != "" {
-		return key, key
+		return strings.TrimSpace(kindIn(v) + " " + key), key
 	}
 	switch x := v.(type) {
 	case nil, string, named, klog.ObjectRef: // empty, or objectKey would have named it
@@ -330,6 +330,20 @@ func formatBrief(x any) string {
 		return fmt.Sprintf("%d of %s", v.Len(), v.Type().Elem())
 	}
 	return fmt.Sprintf("%+v", x)
+}
+
+// kindIn returns the kind of a struct that has such a field, as references to objects of any kind do; "" if it has none.
+func kindIn(x any) string {
+	switch x.(type) {
+	case string, klog.ObjectRef, named:
+		return ""
+	}
+	if v := reflect.Indirect(reflect.ValueOf(x)); v.Kind() == reflect.Struct {
+		if kind := v.FieldByName("Kind"); kind.IsValid() && kind.Kind() == reflect.String {
+			return kind.String()
+		}
+	}
+	return ""
 }
 
 // objectNameIn returns NAMESPACE/NAME of a struct that has such fields, as the

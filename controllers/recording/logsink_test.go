@@ -168,6 +168,13 @@ func TestObjectsInLogLinesAreNamed(t *testing.T) {
 	if text, _ := formatValue(klog.KObjSlice(list)); text != "default/a,default/b" {
 		t.Errorf("%q", text)
 	}
+	owner := struct { // as the garbage collector's, whose queue has keys of all kinds
+		metav1.OwnerReference
+		Namespace string
+	}{metav1.OwnerReference{Kind: "Foo", Name: "keep"}, "default"}
+	if text, key := formatValue(owner); text != "Foo default/keep" || key != "default/keep" {
+		t.Errorf("%q, key %q", text, key)
+	}
 }
 
 // The record of a sync has its key and how long it took: lines that say so are not recorded, but
