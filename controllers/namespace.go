@@ -147,7 +147,9 @@ func (c *namespaceController) syncNamespace(ctx context.Context, name string) {
 		return
 	}
 	if delay := c.untilDrained(name); delay > 0 {
-		log.V(4).Info("Waiting for writes in flight in namespace", "namespace", name, "nextCheck", delay)
+		if delay == namespaceGrace { // trace shows the first check's line
+			log.V(2).Info("Waiting for writes that were admitted before the deletion of the namespace", "namespace", name)
+		}
 		c.queue.AddAfter(name, delay)
 		return
 	}
