@@ -119,12 +119,66 @@ func explainVolumeUse(u *unstructured.Unstructured) string {
 	return fmt.Sprintf(": PersistentVolumeClaim %s/%s is bound to it", v.Spec.ClaimRef.Namespace, v.Spec.ClaimRef.Name)
 }
 
+// explainRequestedVolume says why a claim cannot be bound to the volume that its spec requests; "" if it can, or requests none. The
+// events may be about what was before: of a volume that does not exist, its controller writes none.
+func (s *reasonSearch) explainRequestedVolume(u *unstructured.Unstructured) string {
+	name, _, _ := unstructured.NestedString(u.Object, "spec", "volumeName")
+	if name == "" || StateOf(u).Status == Current {
+		return ""
+	}
+	volume := s.get(coreResource("persistentvolumes"), "", name)
+	switch {
+	case volume == nil && s.err == nil:
+		return fmt.Sprintf("its volume %s (spec.volumeName) does not exist", name)
+	case volume == nil:
+		return ""
+	}
+	var v corev1.PersistentVolume
+	if convertObject(volume, &v) != nil || v.Spec.ClaimRef == nil {
+		return ""
+	}
+	of := v.Spec.ClaimRef
+	isNamesake := of.Namespace == u.GetNamespace() && of.Name == u.GetName()
+	switch {
+	case isNamesake && (of.UID == "" || of.UID == u.GetUID()):
+		return ""
+	case isNamesake || v.Status.Phase == corev1.VolumeReleased:
+		return fmt.Sprintf("its volume %s (spec.volumeName) is Released: %s", name, explainRelease(of))
+	}
+	return fmt.Sprintf("its volume %s (spec.volumeName) is bound to another claim, PersistentVolumeClaim %s/%s", name, of.Namespace, of.Name)
+}
+
+// explainRelease says why no claim can use a volume that is Released.
+func explainRelease(of *corev1.ObjectReference) string {
+	return fmt.Sprintf("the PersistentVolumeClaim %s/%s that it was bound to was deleted, and no claim can use it until its spec.claimRef is removed", of.Namespace, of.Name)
+}
+
+// explainVolume says that a volume cannot be used or was not deleted; "" if it can.
+func (s *reasonSearch) explainVolume(u *unstructured.Unstructured) string {
+	var v corev1.PersistentVolume
+	if err := convertObject(u, &v); err != nil {
+		s.recordError(err)
+		return ""
+	}
+	retains := v.Spec.PersistentVolumeReclaimPolicy == corev1.PersistentVolumeReclaimRetain
+	switch {
+	case v.Status.Phase == corev1.VolumeReleased && v.Spec.ClaimRef != nil && retains:
+		return "it is Released: " + explainRelease(v.Spec.ClaimRef)
+	case v.Status.Phase == corev1.VolumeFailed:
+		return "it has failed: " + joinReason(v.Status.Reason, v.Status.Message)
+	}
+	return ""
+}
+
 // provisioned is the reason of the event that says that a claim has a volume now.
 const provisioned = "ProvisioningSucceeded"
 
 // explainClaim says why a PersistentVolumeClaim is not bound. The volume controller
 // reports it in events that are not always warnings.
 func (s *reasonSearch) explainClaim(u *unstructured.Unstructured) string {
+	if reason := s.explainRequestedVolume(u); reason != "" {
+		return reason
+	}
 	e := s.latestEvent(u, func(*corev1.Event) bool { return true })
 	switch {
 	case e == nil:

@@ -35,6 +35,7 @@ var servedKinds = []struct {
 	{"v1", "secrets", "Secret", true},
 	{"v1", "events", "Event", true},
 	{"v1", "persistentvolumeclaims", "PersistentVolumeClaim", true},
+	{"v1", "persistentvolumes", "PersistentVolume", false},
 	{"v1", "replicationcontrollers", "ReplicationController", true},
 	{"apps/v1", "deployments", "Deployment", true},
 	{"apps/v1", "replicasets", "ReplicaSet", true},
@@ -55,7 +56,7 @@ var servedKinds = []struct {
 	{"apiregistration.k8s.io/v1", "apiservices", "APIService", false},
 }
 
-// newCluster returns a server with objects, given as YAML.
+// newCluster returns a server with objects, given as YAML, and with the nodes n1 and node-1.
 func newCluster(t *testing.T, manifests ...string) *cluster {
 	t.Helper()
 	lists := map[schema.GroupVersionResource]string{
@@ -71,8 +72,16 @@ func newCluster(t *testing.T, manifests ...string) *cluster {
 		lists[gv.WithResource(k.resource)] = k.kind + "List"
 	}
 	var objects []runtime.Object
+	nodes := map[string]bool{"n1": true, "node-1": true}
 	for _, m := range manifests {
-		objects = append(objects, parseObject(t, m))
+		u := parseObject(t, m)
+		objects = append(objects, u)
+		if u.GetKind() == "Node" {
+			delete(nodes, u.GetName())
+		}
+	}
+	for name := range nodes {
+		objects = append(objects, parseObject(t, "{apiVersion: v1, kind: Node, metadata: {name: "+name+"}}"))
 	}
 	c.objects = dynamicfake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), lists, objects...)
 	c.Waiter = &Waiter{kinds: c.kinds, objects: c.objects}

@@ -31,6 +31,8 @@ var needs = map[string]func(*reasonSearch, *unstructured.Unstructured) string{
 	"ResourceClaim.resource.k8s.io":                (*reasonSearch).explainDeviceClasses,
 	"StatefulSet.apps":                             (*reasonSearch).explainServiceName,
 	"PodDisruptionBudget.policy":                   (*reasonSearch).explainDisruptionBudget,
+	"Pod":                                          (*reasonSearch).explainMissingNode,
+	"PersistentVolume":                             (*reasonSearch).explainVolume,
 }
 
 // explainNeeds says what an object that is healthy to kstatus needs and does not have. It fails if that is not known.

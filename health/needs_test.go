@@ -35,6 +35,9 @@ func TestExamineNeeds(t *testing.T) {
 	budget := func(status string) string {
 		return `{apiVersion: policy/v1, kind: PodDisruptionBudget, metadata: {name: x, namespace: shop, generation: 1}, spec: {selector: {matchLabels: {app: web}}}, status: {observedGeneration: 1` + status + `}}`
 	}
+	volume := func(policy, phase string) string {
+		return `{apiVersion: v1, kind: PersistentVolume, metadata: {name: x}, spec: {persistentVolumeReclaimPolicy: ` + policy + `, claimRef: {namespace: shop, name: c, uid: u}}, status: {phase: ` + phase + `}}`
+	}
 	labelled := func(app string) string {
 		return `{apiVersion: v1, kind: Pod, metadata: {name: p, namespace: shop, labels: {app: ` + app + `}}}`
 	}
@@ -77,6 +80,13 @@ func TestExamineNeeds(t *testing.T) {
 		"budget of bare Pods":        {budget(", expectedPods: 0"), labelled("web"), ""}, // upstream counts none with maxUnavailable
 		"budget without selector":    {strings.Replace(budget(", expectedPods: 0"), "selector: {matchLabels: {app: web}}", "", 1), labelled("web"), "Its selector matches no Pod."},
 		"budget of all Pods":         {strings.Replace(budget(", expectedPods: 0"), "matchLabels: {app: web}", "", 1), labelled("web"), ""},
+		"Pod":                        {strings.Replace(runningPod, "status:", "spec: {nodeName: n1}\nstatus:", 1), web, ""},
+		"Pod without a node":         {strings.Replace(runningPod, "status:", "spec: {nodeName: ghost}\nstatus:", 1), web, "Its node ghost does not exist: pod-garbage-collector-controller is going to delete the Pod."},
+		"finished Pod":               {`{apiVersion: v1, kind: Pod, metadata: {name: x, namespace: shop}, spec: {nodeName: ghost}, status: {phase: Succeeded}}`, web, ""},
+		"retained volume":            {volume("Retain", "Released"), web, "It is Released: the PersistentVolumeClaim shop/c that it was bound to was deleted, and no claim can use it until its spec.claimRef is removed."},
+		"released volume":            {volume("Delete", "Released"), web, ""},
+		"bound volume":               {volume("Retain", "Bound"), web, ""},
+		"volume not deleted":         {volume("Delete", "Failed, message: no deleter"), web, "It has failed: no deleter."},
 		"budget that was changed":    {strings.Replace(budget(", expectedPods: 0"), "observedGeneration: 1", "observedGeneration: 0", 1), web, ""},
 	} {
 		t.Run(name, func(t *testing.T) {

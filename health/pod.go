@@ -66,7 +66,11 @@ func (s *reasonSearch) withDetails(u *unstructured.Unstructured, t problem) stri
 	if s.log = t.log; s.log != nil {
 		s.log.Namespace, s.log.Pod = u.GetNamespace(), u.GetName()
 	}
-	return joinTexts(s.detailProblem(u, t), s.explainRevision(u))
+	missing := s.explainMissingNode(u)
+	if missing != "" && t.starting {
+		return missing
+	}
+	return joinTexts(s.detailProblem(u, t), missing, s.explainRevision(u))
 }
 
 // detailProblem adds to a problem of a Pod what its claims or events say.
@@ -105,6 +109,7 @@ type problem struct {
 	text      string
 	vague     bool // its events may have details
 	gated     bool // it has scheduling gates
+	starting  bool // the kubelet of its node has not reported anything about it
 	log       *ContainerLog
 	container string                           // that has the problem; empty if none has
 	end       *corev1.ContainerStateTerminated // how it has ended; nil if that is not the problem
@@ -179,7 +184,7 @@ func failureOf(pod *corev1.Pod) problem {
 // nodeProblem returns the problem of a Pod that is assigned to a node.
 func nodeProblem(pod *corev1.Pod) problem {
 	if len(pod.Status.ContainerStatuses)+len(pod.Status.InitContainerStatuses) == 0 {
-		return problem{clarity: clarityStarting, text: fmt.Sprintf("the kubelet of node %s has not started it", pod.Spec.NodeName), vague: true}
+		return problem{clarity: clarityStarting, text: fmt.Sprintf("the kubelet of node %s has not started it", pod.Spec.NodeName), vague: true, starting: true}
 	}
 	for _, gate := range pod.Spec.ReadinessGates {
 		if !slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {

@@ -35,13 +35,8 @@ func (s *reasonSearch) addSimulation(text string, u *unstructured.Unstructured, 
 
 // isSimulated reports whether a node has a simulated kubelet.
 func (s *reasonSearch) isSimulated(node string) bool {
-	is, known := s.lists.simulated[node]
-	if !known {
-		u := s.get(coreResource("nodes"), "", node)
-		is = u != nil && annotations.IsSimulated(&corev1.Node{ObjectMeta: metav1.ObjectMeta{Annotations: u.GetAnnotations()}})
-		s.lists.simulated[node] = is
-	}
-	return is
+	u := s.getNode(node).object
+	return u != nil && annotations.IsSimulated(&corev1.Node{ObjectMeta: metav1.ObjectMeta{Annotations: u.GetAnnotations()}})
 }
 
 // listSkippedPrograms names the programs of a Pod that did not run because they are not simulated, in containers that run or

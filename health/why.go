@@ -173,24 +173,24 @@ func (s *reasonSearch) explainDeletion(u *unstructured.Unstructured) string {
 	if slices.Contains(finalizers, metav1.FinalizerDeleteDependents) {
 		text += s.explainDependents(u)
 	}
-	switch of := u.GroupVersionKind().GroupKind(); {
-	case of == namespaceKind:
-		switch left := remainingContent(u); {
-		case len(finalizers) > 0 && left != "":
-			return text + "; " + left
-		case left != "":
-			return text + ": " + left
-		case len(finalizers) == 0:
-			return text + "; the namespace controller has not reported the remaining content yet"
-		}
+	of := u.GroupVersionKind().GroupKind()
+	if of == namespaceKind {
+		return text + explainNamespaceDeletion(u)
+	}
+	switch {
 	case of == crdKind:
 		return text + s.explainInstances(u)
 	case of == claimKind:
 		return text + s.explainClaimUse(u)
 	case of == volumeKind:
 		return text + explainVolumeUse(u)
-	case of == podKind && len(finalizers) == 0:
-		return text + "; the kubelet of its node has not stopped it"
+	case of == podKind:
+		if missing := s.explainMissingNode(u); missing != "" {
+			return text + "; " + missing
+		}
+		if len(finalizers) == 0 {
+			return text + "; the kubelet of its node has not stopped it"
+		}
 	case len(finalizers) > 0 && kinds.IsCustom(of):
 		return text + explainDeleting(u)
 	}
@@ -234,20 +234,6 @@ func (s *reasonSearch) explainDependents(u *unstructured.Unstructured) string {
 		return fmt.Sprintf(": %s is %s", RefOf(&d), s.explainDeletion(&d))
 	}
 	return ""
-}
-
-// namespaceConditions is the prefix of the conditions that the namespace controller sets.
-const namespaceConditions = "Namespace"
-
-// remainingContent returns what remains in a Namespace according to its conditions.
-func remainingContent(u *unstructured.Unstructured) string {
-	var left []string
-	for _, c := range readConditions(u) {
-		if strings.HasPrefix(c.Type, namespaceConditions) && c.Status == metav1.ConditionTrue {
-			left = append(left, c.Message)
-		}
-	}
-	return strings.Join(left, "; ")
 }
 
 // explainAbsence explains why an object does not exist.

@@ -105,6 +105,89 @@ status: {phase: Failed, containerStatuses: [{name: main, state: {terminated: {ex
 		"DeadlineExceeded; its Pods were deleted, with their logs, by the Job controller"},
 	{"Job that has failed without a Pod", `{apiVersion: batch/v1, kind: Job, metadata: {namespace: shop, name: j}, status: {conditions: [{type: Failed, status: "True", reason: DeadlineExceeded}]}}`,
 		"DeadlineExceeded"},
+	{"Job whose Pod was deleted", `{apiVersion: batch/v1, kind: Job, metadata: {namespace: shop, name: j}, spec: {parallelism: 1, backoffLimit: 6}, status: {failed: 1}}`,
+		"Job j has no Pod: 1 Pod failed or was deleted; the Job controller creates the next one 10 s after that"},
+	{"Job whose Pods were deleted one after another", `{apiVersion: batch/v1, kind: Job, metadata: {namespace: shop, name: j}, spec: {parallelism: 1, backoffLimit: 6}, status: {failed: 3}}`,
+		"Job j has no Pod: 3 Pods failed or were deleted; the Job controller creates the next one 40 s after the last of them"},
+	{"Job that many Pods have failed of", `{apiVersion: batch/v1, kind: Job, metadata: {namespace: shop, name: j}, spec: {parallelism: 1, backoffLimit: 60}, status: {failed: 50}}`,
+		"Job j has no Pod: 50 Pods failed or were deleted; the Job controller creates the next one 10 min after the last of them"},
+	{"Job of which a Pod has succeeded", `{apiVersion: batch/v1, kind: Job, metadata: {namespace: shop, name: j}, spec: {parallelism: 1, completions: 3, backoffLimit: 6}, status: {failed: 2, succeeded: 1}}`,
+		"Job j has no Pod: 2 Pods failed or were deleted; the Job controller creates the next one at least 10 s after the last of them"},
+	{"Job whose deleted Pod does not count", `{apiVersion: batch/v1, kind: Job, metadata: {namespace: shop, name: j}, spec: {parallelism: 1, backoffLimit: 6}}` +
+		"\n---\n" + warning("j", "FailedCreate", "webhook says no", "2026-01-01T00:00:00Z") +
+		"\n---\n" + strings.Replace(warning("j", "SuccessfulCreate", "Created pod: j-a", "2026-01-02T00:00:00Z"), "Warning", "Normal", 1),
+		"Job j has no Pod: its Pods failed or were deleted; the Job controller creates the next one at least 10 s after the last of them"},
+	{"Job whose next Pod is refused", `{apiVersion: batch/v1, kind: Job, metadata: {namespace: shop, name: j}, spec: {parallelism: 1, backoffLimit: 6}, status: {failed: 1}}` +
+		"\n---\n" + strings.Replace(warning("j", "SuccessfulCreate", "Created pod: j-a", "2026-01-01T00:00:00Z"), "Warning", "Normal", 1) +
+		"\n---\n" + warning("j", "FailedCreate", "webhook says no", "2026-01-02T00:00:00Z"),
+		"FailedCreate: webhook says no"},
+	{"Job whose failed Pod exists", `
+{apiVersion: batch/v1, kind: Job, metadata: {namespace: shop, name: j}, spec: {parallelism: 1, backoffLimit: 6}, status: {failed: 2}}
+---
+apiVersion: v1
+kind: Pod
+metadata: {namespace: shop, name: j-a, ` + ownedByJob + `}
+status: {phase: Failed, containerStatuses: [{name: main, state: {terminated: {exitCode: 1, reason: Error}}}]}`,
+		"Pod j-a: container main exited with code 1 (Error); the Job controller creates the next Pod 20 s after the last failure"},
+	{"Job whose next Pod exists", `
+{apiVersion: batch/v1, kind: Job, metadata: {namespace: shop, name: j}, spec: {parallelism: 1, backoffLimit: 6}, status: {failed: 1, active: 1}}
+---
+apiVersion: v1
+kind: Pod
+metadata: {namespace: shop, name: j-a, ` + ownedByJob + `}
+status: {phase: Failed, containerStatuses: [{name: main, state: {terminated: {exitCode: 1, reason: Error}}}]}`,
+		"Pod j-a: container main exited with code 1 (Error)"},
+	{"Job that was not observed", `{apiVersion: batch/v1, kind: Job, metadata: {namespace: shop, name: j}, spec: {parallelism: 1, backoffLimit: 6}}`,
+		"Job j has no Pod: its controller has not created one"},
+	{"Job without parallelism", `{apiVersion: batch/v1, kind: Job, metadata: {namespace: shop, name: j}, spec: {parallelism: 0, backoffLimit: 6}, status: {failed: 1}}`,
+		"Job j has no Pod: spec.parallelism is 0, which pauses it until that is increased"},
+	{"Job of another controller", `{apiVersion: batch/v1, kind: Job, metadata: {namespace: shop, name: j}, spec: {parallelism: 1, managedBy: example.com/other}}`,
+		"Job j has no Pod: the Job controller ignores it, as spec.managedBy names another controller: example.com/other"},
+	{"Job of the Job controller", `{apiVersion: batch/v1, kind: Job, metadata: {namespace: shop, name: j}, spec: {parallelism: 1, managedBy: kubernetes.io/job-controller}}`,
+		"Job j has no Pod: its controller has not created one"},
+	{"ReplicaSet whose Pods were refused before", newSet + "\n---\n" + warning("web-2", "FailedCreate", "webhook says no", "2026-01-01T00:00:00Z") +
+		"\n---\n" + strings.Replace(warning("web-2", "SuccessfulCreate", "Created pod: web-2-a", "2026-01-02T00:00:00Z"), "Warning", "Normal", 1),
+		"ReplicaSet web-2 has no Pod: those that its controller has created were deleted"},
+	{"claim for a volume that does not exist", requesting + "\n---\n" + warning("c", "FailedBinding", "volume \"v\" already bound to a different claim.", "2026-01-01T00:00:00Z"),
+		"its volume v (spec.volumeName) does not exist"},
+	{"claim for a volume of another claim", requesting + "\n---\n" +
+		`{apiVersion: v1, kind: PersistentVolume, metadata: {name: v}, spec: {claimRef: {namespace: shop, name: d, uid: uid-of-d}}, status: {phase: Bound}}` +
+		"\n---\n" + `{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {namespace: shop, name: d}}`,
+		"its volume v (spec.volumeName) is bound to another claim, PersistentVolumeClaim shop/d"},
+	{"claim for a volume of the deleted claim of its name", requesting + "\n---\n" +
+		`{apiVersion: v1, kind: PersistentVolume, metadata: {name: v}, spec: {claimRef: {namespace: shop, name: c, uid: uid-of-former-c}}, status: {phase: Released}}` +
+		"\n---\n" + warning("c", "FailedBinding", "volume \"v\" already bound to a different claim.", "2026-01-01T00:00:00Z"),
+		"its volume v (spec.volumeName) is Released: the PersistentVolumeClaim shop/c that it was bound to was deleted, and no claim can use it until its spec.claimRef is removed"},
+	{"claim for a volume that waits for it", requesting + "\n---\n" +
+		`{apiVersion: v1, kind: PersistentVolume, metadata: {name: v}, spec: {claimRef: {namespace: shop, name: c}}, status: {phase: Available}}` +
+		"\n---\n" + warning("c", "VolumeMismatch", "too small", "2026-01-01T00:00:00Z"),
+		"VolumeMismatch: too small"},
+	{"namespace that waits for its spec.finalizers", `
+apiVersion: v1
+kind: Namespace
+metadata: {name: shop, deletionTimestamp: "2026-01-01T00:00:00Z"}
+spec: {finalizers: [example.com/tenant]}
+status:
+  conditions:
+  - {type: NamespaceContentRemaining, status: "False", message: All content successfully removed}`,
+		"being deleted; waiting for example.com/tenant in spec.finalizers"},
+	{"namespace that waits for both kinds of finalizers", `
+apiVersion: v1
+kind: Namespace
+metadata: {name: shop, deletionTimestamp: "2026-01-01T00:00:00Z", finalizers: [example.com/own]}
+spec: {finalizers: [kubernetes, example.com/tenant, example.com/b]}
+status:
+  conditions:
+  - {type: NamespaceContentRemaining, status: "True", message: "Some resources are remaining: widgets.example.com has 1 resource instances"}`,
+		"being deleted; waiting for finalizer example.com/own; waiting for example.com/tenant, example.com/b in spec.finalizers; Some resources are remaining: widgets.example.com has 1 resource instances"},
+	{"namespace whose content is not reported yet", `{apiVersion: v1, kind: Namespace, metadata: {name: shop, deletionTimestamp: "2026-01-01T00:00:00Z"}, spec: {finalizers: [kubernetes, example.com/tenant]}}`,
+		"being deleted; waiting for example.com/tenant in spec.finalizers; the namespace controller has not reported the remaining content yet"},
+	{"Pod on a node that does not exist", `{apiVersion: v1, kind: Pod, metadata: {namespace: shop, name: p}, spec: {nodeName: ghost}}`,
+		"its node ghost does not exist: pod-garbage-collector-controller is going to delete the Pod"},
+	{"Pod whose node was deleted", strings.Replace(containers(`phase: Running`, `{name: app, ready: false, state: {running: {}}}`), "n1", "ghost", 1),
+		"container app is running but not ready; its node ghost does not exist: pod-garbage-collector-controller is going to delete the Pod"},
+	{"Pod that is being deleted and whose node was deleted", `{apiVersion: v1, kind: Pod, metadata: {namespace: shop, name: p, deletionTimestamp: "2026-01-01T00:00:00Z"}, spec: {nodeName: ghost}}`,
+		"being deleted; its node ghost does not exist: pod-garbage-collector-controller is going to delete the Pod"},
 	{"Job that is suspended",
 		`{apiVersion: batch/v1, kind: Job, metadata: {namespace: shop, name: j}, status: {conditions: [{type: Suspended, status: "True"}]}}`,
 		"suspended: spec.suspend is true"},
@@ -285,6 +368,9 @@ status:
 	{"APIService", `{apiVersion: apiregistration.k8s.io/v1, kind: APIService, metadata: {name: a}, status: {conditions: [{type: Available, status: "False", reason: ServiceNotFound, message: no service}]}}`,
 		"not available: ServiceNotFound: no service"},
 }
+
+// requesting is a claim that requests volume v.
+const requesting = `{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {namespace: shop, name: c}, spec: {volumeName: v}, status: {phase: Pending}}`
 
 const deletedClaim = `{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {namespace: shop, name: c, deletionTimestamp: "2026-01-01T00:00:00Z", finalizers: [kubernetes.io/pvc-protection]}}`
 

@@ -88,11 +88,14 @@ func (s *reasonSearch) explainJob(u *unstructured.Unstructured) string {
 	if c, _ := findCondition(u, string(batchv1.JobSuspended)); c.Status == metav1.ConditionTrue {
 		return s.explainSuspension(u)
 	}
+	pods := s.listOwned(coreResource("pods"), u)
 	c, _ := findCondition(u, string(batchv1.JobFailed))
+	if c.Status != metav1.ConditionTrue && len(pods) > 0 {
+		return addNextPod(s.explainWorstPod(pods), u)
+	}
 	if c.Status != metav1.ConditionTrue {
 		return s.explainPods(u)
 	}
-	pods := s.listOwned(coreResource("pods"), u)
 	reason := joinTexts(joinReason(c.Reason, c.Message), s.explainWorstPod(pods))
 	if len(pods) == 0 && s.err == nil && !hasExpired(u, time.Now()) {
 		reason = joinTexts(reason, s.explainDeletedPods(u))
@@ -119,10 +122,21 @@ func (s *reasonSearch) explainDeletedPods(u *unstructured.Unstructured) string {
 
 // explainNoChildren explains a workload without children.
 func (s *reasonSearch) explainNoChildren(u *unstructured.Unstructured, what string) string {
-	if warning := s.lastWarning(u); warning != "" {
-		return warning
+	why := ""
+	if u.GroupVersionKind().GroupKind() == jobKind {
+		why = s.explainNoPod(u)
 	}
-	return fmt.Sprintf("%s %s has no %s: its controller has not created one", u.GetKind(), u.GetName(), what)
+	switch {
+	case why != "":
+	case s.hasCreatedChildren(u) && !s.isRefusedChildren(u):
+		why = "those that its controller has created were deleted"
+	default:
+		if warning := s.lastWarning(u); warning != "" {
+			return warning
+		}
+		why = "its controller has not created one"
+	}
+	return fmt.Sprintf("%s %s has no %s: %s", u.GetKind(), u.GetName(), what, why)
 }
 
 // isUnobserved reports whether the controller of u has not observed its latest change.

@@ -1,0 +1,41 @@
+package health
+
+import (
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+// explainMissingNode says that a Pod is assigned to a node that does not exist; "" if it is not. The controller also deletes a Pod
+// that has finished, but that one needs no node.
+func (s *reasonSearch) explainMissingNode(u *unstructured.Unstructured) string {
+	name, _, _ := unstructured.NestedString(u.Object, "spec", "nodeName")
+	phase, _, _ := unstructured.NestedString(u.Object, "status", "phase")
+	if name == "" || phase == string(corev1.PodSucceeded) || phase == string(corev1.PodFailed) {
+		return ""
+	}
+	if node := s.getNode(name); node.object != nil || node.err != nil {
+		return ""
+	}
+	return fmt.Sprintf("its node %s does not exist: pod-garbage-collector-controller is going to delete the Pod", name)
+}
+
+// nodeAnswer has a Node, neither it nor an error if it does not exist.
+type nodeAnswer struct {
+	object *unstructured.Unstructured
+	err    error
+}
+
+// getNode reads a Node, only once for searches that share lists. It is not an error of the search if that fails.
+func (s *reasonSearch) getNode(name string) nodeAnswer {
+	answer, known := s.lists.nodes[name]
+	if !known {
+		defer s.ignoreErrors()()
+		s.err = nil
+		answer.object = s.get(coreResource("nodes"), "", name)
+		answer.err = s.err
+		s.lists.nodes[name] = answer
+	}
+	return answer
+}
