@@ -19,6 +19,8 @@ const (
 type absentOwner struct {
 	object  *observe.Object // with its name at least
 	missing bool            // no such object existed; otherwise, none with the UID of the owner reference
+	// elsewhere is the object with that UID if it exists in another namespace, in which it cannot be the owner; else nil.
+	elsewhere *observe.Object
 }
 
 // noteAbsentOwners notes which deletes of the garbage collector were made because an owner did not exist.
@@ -39,7 +41,7 @@ func (g *graph) noteAbsentOwners(missed uint64) {
 		}
 		for _, o := range slices.Concat(notFound[owner], notFound[c.causedBy]) {
 			if placeOf(o) != placeOf(c.Object) {
-				c.absentOwner = &absentOwner{o, true}
+				c.absentOwner = &absentOwner{object: o, missing: true, elsewhere: c.ownerElsewhere(o)}
 			}
 		}
 	}
@@ -56,6 +58,26 @@ func (n *Node) lookup() *Node {
 	}
 	if by := n.causedBy.causedBy; by.Queue == itemQueue && by.KeyBasis.Certain() && by.Key != "" {
 		return by
+	}
+	return nil
+}
+
+// otherNamespace is what the garbage collector logs of an owner reference with the UID of an object in another namespace.
+const otherNamespace = "item references an owner but does not match namespaces"
+
+// ownerElsewhere returns the object with the UID of the owner reference that led to a delete, if it has the name of the owner and
+// is in another namespace; else nil.
+func (n *Node) ownerElsewhere(owner *observe.Object) *observe.Object {
+	for s := n.causedBy; s != nil && s.Kind == Sync; s = s.causedBy {
+		for _, line := range s.LogLines {
+			attrs, found := strings.CutPrefix(line, otherNamespace)
+			_, key, _ := strings.Cut(attrs, " owner=")
+			if namespace, name, _ := strings.Cut(key, "/"); found && name == owner.Name {
+				o := *owner
+				o.Namespace = namespace
+				return &o
+			}
+		}
 	}
 	return nil
 }
@@ -87,7 +109,10 @@ func (g *graph) objectOfKey(key string, missed uint64) *observe.Object {
 // describeAbsentOwner says in a part of a sentence which owner did not exist.
 func (p phrases) describeAbsentOwner(a *absentOwner) string {
 	s := "its owner " + strings.TrimSpace(p.objectName(a.object)) + " did not exist"
-	if !a.missing {
+	switch {
+	case a.elsewhere != nil:
+		s += " in its namespace: " + p.objectName(a.elsewhere) + " has the UID of its owner reference"
+	case !a.missing:
 		s += " with the UID of its owner reference"
 	}
 	return s

@@ -33,6 +33,7 @@ func TestAbsentOwners(t *testing.T) {
 	ofChild := &observe.Synced{Controller: garbageCollector, Queue: itemQueue, ID: 4, Key: "default/child", KeyBasis: observe.BasisLog, Add: 2, CauseSync: 3, Sure: true}
 	atOnce := *ofChild
 	atOnce.CauseSync = 1
+	elsewhere := &observe.Logged{Controller: garbageCollector, Level: -2, Message: otherNamespace, Sync: 1, Attrs: []observe.Attr{{Key: "item", Value: "default/child"}, {Key: "owner", Value: "shop/parent"}}}
 	other := &observe.Delivered{Controller: garbageCollector, Change: observe.Deleted, Object: configMap("other"), Queues: []string{changes}, Adds: []uint64{2}}
 	ofOther := &observe.Synced{Controller: garbageCollector, Queue: changes, ID: 3, Key: "default/other", KeyBasis: observe.BasisEvent, Add: 2, Cause: 4, Sure: true}
 	for name, c := range map[string]struct {
@@ -43,6 +44,7 @@ func TestAbsentOwners(t *testing.T) {
 		"or another":  {[]observe.Event{ofOwner, removed, parent, &namesake, deletes, ofChild}, "because its owner parent did not exist with the UID of its owner reference."},
 		"no owner":    {[]observe.Event{call("get", owner, 404, 2), ofOwner, removed, parent, deletes, ofChild}, "because its owner ConfigMap parent did not exist."},
 		"wrong kind":  {[]observe.Event{parent, call("get", owner, 404, 4), deletes, &atOnce}, "because its owner ConfigMap parent did not exist."},
+		"elsewhere":   {[]observe.Event{elsewhere, call("get", owner, 404, 4), deletes, &atOnce, parent}, "because its owner ConfigMap parent did not exist in its namespace: ConfigMap shop/parent has the UID of its owner reference."},
 		"other news":  {[]observe.Event{other, ofOther, call("get", owner, 404, 4), deletes, ofChild}, "because ConfigMap other was deleted."},
 		"not certain": {[]observe.Event{deletes, &atOnce}, "because ConfigMap child was added."},
 	} {

@@ -61,6 +61,7 @@ func newGraph(records []observe.Record, about observe.Object, o Options) *graph 
 	g.noteReplaced()
 	// Why each key was queued. The last three prefer news that the sync found to a cause that brings none, such as a timer.
 	g.linkAdds()
+	g.noteDueStarts()
 	if !o.following {
 		g.linkOpenSyncs()
 	}
@@ -69,6 +70,7 @@ func newGraph(records []observe.Record, about observe.Object, o Options) *graph 
 	g.linkSpecChanges()
 	// Last, calls and outside writes that have no cause yet.
 	g.linkLooseCalls()
+	g.noteOrphanedPods(records)
 	g.linkNodeTimers()
 	g.linkInstances(writes)
 	g.linkDefinitions(writes)

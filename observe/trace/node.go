@@ -164,6 +164,8 @@ type Node struct {
 
 	eviction    *eviction    // for a write of taint-eviction-controller: the taints that it follows from, if they are known
 	absentOwner *absentOwner // for a delete of the garbage collector: the owner that did not exist, if it is known
+	start       *dueStart    // for a write of the CronJob controller: the start that was due, if a timer has led to it
+	missingNode string       // for a delete of pod-garbage-collector-controller: the node of the Pod, if that did not exist
 }
 
 // isOutside reports whether n is a write from outside of the process, or of ctrlplane for its user.

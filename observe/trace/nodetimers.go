@@ -24,7 +24,8 @@ const maxNodePass = 10 * time.Second
 //   - taint-eviction-controller evicts a Pod for taints of its node that it does not tolerate, or not any more; if the
 //     records do not have these, after the last taint that evicts was added or removed, or the Pod was created for, or bound
 //     to, a node with one;
-//   - pod-garbage-collector-controller deletes the Pods of a node that was deleted 40 s before: it receives no events of nodes.
+//   - pod-garbage-collector-controller deletes the Pods of a node that was deleted 40 s before, or never existed: it receives no
+//     events of nodes.
 func (g *graph) linkNodeTimers() {
 	bindings := map[place][]*Node{}
 	events := map[string][]*Node{} // of Nodes, by controller
@@ -47,9 +48,7 @@ func (g *graph) linkNodeTimers() {
 	only := g.onlyNode()
 	for _, c := range g.calls {
 		if c.causedBy == nil && c.Controller == podGC && c.Object.Resource == "pods" {
-			if gone := g.removalOfNode(boundToBefore(bindings[placeOf(c.Object)], c), c.Time); gone != nil {
-				c.setCause(gone, Likely, ByDelay)
-			}
+			g.linkOrphan(c, bindings[placeOf(c.Object)])
 		}
 		if c.causedBy != nil || c.Controller != nodeLifecycle && c.Controller != taintEviction {
 			continue
@@ -132,13 +131,20 @@ func (n *Node) lastTiming(events []*Node, node string) (last *Node) {
 // boundToBefore returns the Node to which the last binding before a write binds a Pod; "" if none is known. A
 // Pod that is created again under the same name is bound again, to any Node.
 func boundToBefore(bindings []*Node, write *Node) (node string) {
-	var last *Node
+	if last := bindingBefore(bindings, write); last != nil {
+		return last.BoundTo
+	}
+	return ""
+}
+
+// bindingBefore returns the last binding before a write, or the creation of a Pod with a node; nil if none is known.
+func bindingBefore(bindings []*Node, write *Node) (last *Node) {
 	for _, b := range bindings {
 		if b.Time.Before(write.Time) && (last == nil || b.Time.After(last.Time)) {
-			last, node = b, b.BoundTo
+			last = b
 		}
 	}
-	return node
+	return last
 }
 
 // mayTimeWrite reports whether a node controller that has received the event may make the write c for

@@ -251,3 +251,43 @@ func TestPodsOfADeletedNode(t *testing.T) {
 		}
 	}
 }
+
+// A Pod whose node does not exist is deleted for that: the log of the controller says which node it is. The node may have been
+// deleted, or never have existed.
+func TestOrphanedPods(t *testing.T) {
+	web := observe.Object{Resource: "pods", Kind: "Pod", Namespace: "default", Name: "web", UID: "u"}
+	wrote := func(version string, deleted bool) []observe.Written {
+		return []observe.Written{{Resource: "pods", Namespace: "default", Name: "web", ResourceVersion: version, Deleted: deleted}}
+	}
+	created := &observe.Called{Controller: "kubectl (admin)", Client: &observe.Caller{}, Verb: "create", Status: 201, Object: web, BoundTo: "n1", ResourceVersion: "1", Wrote: wrote("1", false)}
+	removed := &observe.Called{Controller: "kubectl (admin)", Client: &observe.Caller{}, Verb: "delete", Status: 200, Object: observe.Object{Resource: "nodes", Kind: "Node", Name: "n1"},
+		Wrote: []observe.Written{{Resource: "nodes", Name: "n1", ResourceVersion: "3", Deleted: true}}}
+	logged := &observe.Logged{Controller: podGC, Level: -2, Message: orphanedPod, Attrs: []observe.Attr{{Key: "pod", Value: "default/web"}, {Key: "node", Value: "n1"}}}
+	for name, test := range map[string]struct {
+		before []observe.Event
+		want   string
+	}{
+		"never existed":     {[]observe.Event{created, logged}, "deleted Pod web because its Node n1 did not exist. It likely began when kubectl (admin) created Pod web."},
+		"was deleted":       {[]observe.Event{created, removed, logged}, "deleted Pod web because its Node n1 did not exist. It likely began when kubectl (admin) deleted Node n1."},
+		"not recorded":      {[]observe.Event{logged}, "deleted Pod web because its Node n1 did not exist."},
+		"of another Pod":    {[]observe.Event{created, &observe.Logged{Controller: podGC, Message: orphanedPod, Attrs: []observe.Attr{{Key: "pod", Value: "default/other"}}}}, "deleted Pod web."},
+		"terminated, or so": {[]observe.Event{created}, "deleted Pod web."},
+	} {
+		var records []observe.Record
+		for _, e := range append(test.before, &observe.Called{Controller: podGC, Verb: "delete", Status: 200, Object: web, Wrote: wrote("4", true)}) {
+			if c, ok := e.(*observe.Called); ok {
+				copied := *c
+				e = &copied
+			}
+			records = appendLater(records, time.Second, e)
+		}
+		chain, err := Why(records, web, Options{What: Deleted})
+		if err != nil {
+			t.Fatal(err)
+		}
+		text := strings.Join(strings.Fields(writeString(t, chain, Text, Style{})), " ")
+		if !strings.Contains(text, test.want) {
+			t.Errorf("%s: want %q in\n%s", name, test.want, text)
+		}
+	}
+}

@@ -194,6 +194,10 @@ func (c *Chain) summarize(p phrases) string {
 	switch why, owner := decisive.news(), decisive.absentOwner; {
 	case owner != nil && (why == nil || placeOf(why.Object) == placeOf(decisive.Object)): // other news is the reason, as the deletion of another owner
 		reason = tried + "because " + p.describeAbsentOwner(owner)
+	case decisive.start != nil:
+		reason = tried + "because " + p.describeDueStart(decisive.start)
+	case decisive.missingNode != "" && why == nil:
+		reason = tried + "because its Node " + words.OneLine(decisive.missingNode) + " did not exist"
 	case why != nil:
 		reason, since = p.because(decisive, why, tried), why
 	}

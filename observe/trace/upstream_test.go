@@ -22,6 +22,8 @@ func TestUpstreamOfReasons(t *testing.T) {
 	for _, c := range []struct{ module, file, text string }{
 		{"k8s.io/kubernetes", "pkg/controller/garbagecollector/graph_builder.go", `Name: "` + itemQueue + `"`},
 		{"k8s.io/kubernetes", "cmd/kube-controller-manager/names/controller_names.go", `"` + garbageCollector + `"`},
+		{"k8s.io/kubernetes", "pkg/controller/garbagecollector/graph_builder.go", `"` + otherNamespace + `", "item"`},
+		{"k8s.io/kubernetes", "pkg/controller/podgc/gc_controller.go", `"` + orphanedPod + `", "pod", klog.KObj(pod), "node"`},
 		{"k8s.io/kubernetes", "pkg/controller/util/consistency/consistency.go", `"read version: %s is not as new as written version: %s for group resource %s"`},
 		{"k8s.io/apiextensions-apiserver", "pkg/apiserver/customresource_handler.go", `case subresource == "status" && subresources != nil && subresources.Status != nil:`},
 	} {
