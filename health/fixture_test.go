@@ -42,6 +42,8 @@ var servedKinds = []struct {
 	{"apps/v1", "statefulsets", "StatefulSet", true},
 	{"apps/v1", "daemonsets", "DaemonSet", true},
 	{"batch/v1", "jobs", "Job", true},
+	{"batch/v1", "cronjobs", "CronJob", true},
+	{"autoscaling/v2", "horizontalpodautoscalers", "HorizontalPodAutoscaler", true},
 	{"v1", "serviceaccounts", "ServiceAccount", true},
 	{"networking.k8s.io/v1", "ingresses", "Ingress", true},
 	{"networking.k8s.io/v1", "ingressclasses", "IngressClass", false},

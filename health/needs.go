@@ -29,7 +29,10 @@ var needs = map[string]func(*reasonSearch, *unstructured.Unstructured) string{
 	"RoleBinding.rbac.authorization.k8s.io":        (*reasonSearch).explainBinding,
 	"ClusterRoleBinding.rbac.authorization.k8s.io": (*reasonSearch).explainBinding,
 	"ResourceClaim.resource.k8s.io":                (*reasonSearch).explainDeviceClasses,
-	"StatefulSet.apps":                             (*reasonSearch).explainServiceName,
+	"StatefulSet.apps":                             (*reasonSearch).explainStatefulSet,
+	"DaemonSet.apps":                               (*reasonSearch).explainNoNode,
+	"CronJob.batch":                                (*reasonSearch).explainCronJob,
+	"HorizontalPodAutoscaler.autoscaling":          (*reasonSearch).explainAutoscaler,
 	"PodDisruptionBudget.policy":                   (*reasonSearch).explainDisruptionBudget,
 	"Pod":                                          (*reasonSearch).explainMissingNode,
 	"PersistentVolume":                             (*reasonSearch).explainVolume,
@@ -230,7 +233,7 @@ func (s *reasonSearch) explainServiceName(u *unstructured.Unstructured) string {
 	return fmt.Sprintf("its Service %s (spec.serviceName) does not exist: its Pods have no DNS names", name)
 }
 
-// explainDisruptionBudget says that a PodDisruptionBudget protects no Pod. Its controller counts none also if it cannot tell how
+// explainDisruptionBudget says that a PodDisruptionBudget never allows an eviction, or protects no Pod. Its controller counts none also if it cannot tell how
 // many there should be.
 func (s *reasonSearch) explainDisruptionBudget(u *unstructured.Unstructured) string {
 	var budget policyv1.PodDisruptionBudget
@@ -238,7 +241,14 @@ func (s *reasonSearch) explainDisruptionBudget(u *unstructured.Unstructured) str
 		s.recordError(err)
 		return ""
 	}
-	if budget.Status.ExpectedPods > 0 || isUnobserved(u) {
+	status := &budget.Status
+	if isUnobserved(u) {
+		return ""
+	}
+	if status.ExpectedPods > 0 && status.DisruptionsAllowed == 0 && status.CurrentHealthy >= status.ExpectedPods {
+		return fmt.Sprintf("it allows no eviction although all of its Pods are healthy: it requires %d of %d", status.DesiredHealthy, status.ExpectedPods)
+	}
+	if status.ExpectedPods > 0 {
 		return ""
 	}
 	selector, err := metav1.LabelSelectorAsSelector(budget.Spec.Selector)

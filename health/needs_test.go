@@ -3,6 +3,7 @@ package health
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -34,6 +35,20 @@ func TestExamineNeeds(t *testing.T) {
 	}
 	budget := func(status string) string {
 		return `{apiVersion: policy/v1, kind: PodDisruptionBudget, metadata: {name: x, namespace: shop, generation: 1}, spec: {selector: {matchLabels: {app: web}}}, status: {observedGeneration: 1` + status + `}}`
+	}
+	onDelete := func(status string) string {
+		return `{apiVersion: apps/v1, kind: StatefulSet, metadata: {name: x, namespace: shop, generation: 1}, spec: {replicas: 2, updateStrategy: {type: OnDelete}}, status: {observedGeneration: 1, replicas: 2, readyReplicas: 2, currentReplicas: 2, ` + status + `}}`
+	}
+	daemons := func(nodes int) string {
+		return fmt.Sprintf(`{apiVersion: apps/v1, kind: DaemonSet, metadata: {name: x, namespace: shop, generation: 1}, status: {observedGeneration: 1, desiredNumberScheduled: %d, currentNumberScheduled: %[1]d, updatedNumberScheduled: %[1]d, numberAvailable: %[1]d, numberReady: %[1]d}}`, nodes)
+	}
+	scaler := func(condition string) string {
+		return `{apiVersion: autoscaling/v2, kind: HorizontalPodAutoscaler, metadata: {name: x, namespace: shop}, status: {conditions: [` + condition + `]}}`
+	}
+	const cronJob = `{apiVersion: batch/v1, kind: CronJob, metadata: {name: x, namespace: shop}, spec: {concurrencyPolicy: Forbid}, status: {active: [{name: x-1}], lastScheduleTime: "2026-01-01T00:01:00Z"}}`
+	started := func(name, condition, at string) string {
+		return `{apiVersion: batch/v1, kind: Job, metadata: {name: ` + name + `, namespace: shop, ownerReferences: [{apiVersion: batch/v1, kind: CronJob, name: x, uid: uid-of-x, controller: true}]},
+  status: {conditions: [{type: ` + condition + `, status: "True", reason: BackoffLimitExceeded, lastTransitionTime: "2026-01-01T00:` + at + `Z"}]}}`
 	}
 	volume := func(policy, phase string) string {
 		return `{apiVersion: v1, kind: PersistentVolume, metadata: {name: x}, spec: {persistentVolumeReclaimPolicy: ` + policy + `, claimRef: {namespace: shop, name: c, uid: u}}, status: {phase: ` + phase + `}}`
@@ -74,7 +89,20 @@ func TestExamineNeeds(t *testing.T) {
 		"Service of a StatefulSet":   {set(", serviceName: web"), web, ""},
 		"StatefulSet without one":    {set(""), web, ""},
 		"without Service":            {set(", serviceName: nosvc"), web, "Its Service nosvc (spec.serviceName) does not exist: its Pods have no DNS names."},
-		"budget":                     {budget(", expectedPods: 1"), web, ""},
+		"StatefulSet with OnDelete":  {onDelete("updatedReplicas: 1"), web, "It has 1 Pod of an earlier revision: delete them to update them (spec.updateStrategy is OnDelete)."},
+		"updated StatefulSet":        {onDelete("updatedReplicas: 2"), web, ""},
+		"DaemonSet without a node":   {daemons(0), web, "It has no Pod: no node matches the nodeSelector, the affinity and the tolerations of its template."},
+		"DaemonSet":                  {daemons(1), web, ""},
+		"autoscaler that is off":     {scaler("{type: ScalingActive, status: \"False\", reason: ScalingDisabled, message: the replica count of the target is zero}"), web, "It does not scale: ScalingDisabled: the replica count of the target is zero."},
+		"autoscaler at its maximum":  {scaler("{type: ScalingLimited, status: \"True\", reason: TooManyReplicas, message: more than the maximum}"), web, "It is limited: TooManyReplicas: more than the maximum."},
+		"autoscaler at its minimum":  {scaler("{type: ScalingLimited, status: \"True\", reason: TooFewReplicas, message: less than the minimum}"), web, ""},
+		"skipped start":              {cronJob, strings.Replace(warning("x", "JobAlreadyActive", "not starting", "2026-01-01T00:02:00Z"), "Warning", "Normal", 1), "Its last start was skipped: Job x-1 is active and concurrencyPolicy is Forbid."},
+		"skipped start before":       {cronJob, strings.Replace(warning("x", "JobAlreadyActive", "not starting", "2026-01-01T00:00:00Z"), "Warning", "Normal", 1), ""},
+		"failed Job of a CronJob":    {cronJob, started("x-0", "Complete", "00:00") + "\n---\n" + started("x-1", "Failed", "01:00"), "Its last Job to finish, x-1, has failed: BackoffLimitExceeded."},
+		"Job of a CronJob":           {cronJob, started("x-0", "Failed", "00:00") + "\n---\n" + started("x-1", "Complete", "01:00"), ""},
+		"budget":                     {budget(", expectedPods: 1, desiredHealthy: 1, currentHealthy: 0"), web, ""},
+		"budget that allows nothing": {budget(", expectedPods: 2, desiredHealthy: 2, currentHealthy: 2"), web, "It allows no eviction although all of its Pods are healthy: it requires 2 of 2."},
+		"budget that allows one":     {budget(", expectedPods: 2, desiredHealthy: 1, currentHealthy: 2, disruptionsAllowed: 1"), web, ""},
 		"budget without Pods":        {budget(", expectedPods: 0"), web, "Its selector matches no Pod."},
 		"budget of another Pod":      {budget(", expectedPods: 0"), labelled("wbe"), "Its selector matches no Pod."},
 		"budget of bare Pods":        {budget(", expectedPods: 0"), labelled("web"), ""}, // upstream counts none with maxUnavailable

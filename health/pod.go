@@ -46,7 +46,7 @@ func (s *reasonSearch) explainWorstPod(pods []unstructured.Unstructured) string 
 	})
 	text := fmt.Sprintf("Pod %s: %s", all[0].pod.GetName(), s.withDetails(all[0].pod, all[0].problem))
 	if others := len(all) - 1; others > 0 {
-		text += fmt.Sprintf(" (and %s)", words.Count(others, "other Pod"))
+		text = trimStop(text) + fmt.Sprintf(" (and %s)", words.Count(others, "other Pod"))
 	}
 	return s.addSimulation(text, all[0].pod, all[0].problem)
 }

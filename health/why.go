@@ -112,7 +112,19 @@ func (s *reasonSearch) errorSuffix() string {
 
 // joinTexts joins those of several texts that are not empty.
 func joinTexts(texts ...string) string {
-	return strings.Join(slices.DeleteFunc(texts, func(t string) bool { return t == "" }), "; ")
+	texts = slices.DeleteFunc(texts, func(t string) bool { return t == "" })
+	for i := range max(len(texts)-1, 0) {
+		texts[i] = trimStop(texts[i])
+	}
+	return strings.Join(texts, "; ")
+}
+
+// trimStop returns a text to which more is added without its full stop.
+func trimStop(text string) string {
+	if strings.HasSuffix(text, "..") {
+		return text
+	}
+	return strings.TrimSuffix(text, ".")
 }
 
 // explainObject explains why an object is not healthy, or still exists.
