@@ -54,6 +54,7 @@ func (w *Waiter) examine(ctx context.Context, known kinds.Mapper, kind, namespac
 		s.Message = found.Reason
 		return s, nil
 	}
+	s.Node = nodeOf(u)
 	search := &reasonSearch{ctx: ctx, kinds: w.kinds, objects: w.objects, lists: newListsOfOne()}
 	if err := s.addNeeds(search, u); err != nil {
 		return State{}, fmt.Errorf("health: %s: %w", s.Ref, err)

@@ -55,7 +55,7 @@ type State struct {
 	// Deletion is what an object waits for that is being deleted; else nil. Only Examine sets it.
 	Deletion *Deletion
 	// Node is the node of the Pod that the reason names, or the object itself if it is a Node; empty if neither. It is set with
-	// the reason only.
+	// the reason, and by Examine also for a Pod or a Node that is healthy.
 	Node string
 	// Log is the log that may say why a container has ended, or what an init container waits for, if that is the reason; else
 	// nil. Failing is the ReplicaSet whose controller cannot create Pods, if that is the reason; else zero. Both are set

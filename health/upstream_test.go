@@ -1,6 +1,7 @@
 package health
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -19,6 +20,23 @@ func TestConstantsMatchTheDeploymentController(t *testing.T) {
 		if !strings.Contains(source, want) {
 			t.Errorf("the Deployment controller has no %s", want)
 		}
+	}
+}
+
+func TestConstantsMatchTheJobControllers(t *testing.T) {
+	for file, want := range map[string]string{
+		"job/job_controller.go":           fmt.Sprintf("DefaultJobPodFailureBackOff = %d * time.Second", int(podBackoff.Seconds())),
+		"job/backoff_utils.go":            "backoffDuration = backoffDuration * 2",
+		"cronjob/cronjob_controllerv2.go": `"` + skippedStart + `"`,
+		"controller_utils.go":             `SuccessfulCreatePodReason = "` + podCreation + `"`,
+	} {
+		if source := testutil.UpstreamSource(t, "k8s.io/kubernetes", "pkg/controller/"+file); !strings.Contains(source, want) {
+			t.Errorf("%s has no %s", file, want)
+		}
+	}
+	source := testutil.UpstreamSource(t, "k8s.io/kubernetes", "pkg/controller/job/job_controller.go")
+	if want := fmt.Sprintf("MaxJobPodFailureBackOff = %d * time.Minute", int(maxPodBackoff.Minutes())); !strings.Contains(source, want) {
+		t.Errorf("the Job controller has no %s", want)
 	}
 }
 

@@ -88,12 +88,20 @@ type reasonSearch struct {
 
 // noteNode notes the node of a Pod, or a Node, that the reason is about.
 func (s *reasonSearch) noteNode(u *unstructured.Unstructured) {
+	if node := nodeOf(u); node != "" {
+		s.node = node
+	}
+}
+
+// nodeOf returns the node of a Pod, or the name of a Node; "" for other objects.
+func nodeOf(u *unstructured.Unstructured) (name string) {
 	switch u.GroupVersionKind().GroupKind() {
 	case podKind:
-		s.node, _, _ = unstructured.NestedString(u.Object, "spec", "nodeName")
+		name, _, _ = unstructured.NestedString(u.Object, "spec", "nodeName")
 	case nodeKind:
-		s.node = u.GetName()
+		name = u.GetName()
 	}
+	return name
 }
 
 func (s *reasonSearch) recordError(err error) {

@@ -533,3 +533,17 @@ func TestWhyNamesTheNode(t *testing.T) {
 		}
 	}
 }
+
+// A Node or a Pod that is healthy comes with its node, which may have been failed just now.
+func TestExamineNamesTheNode(t *testing.T) {
+	for kind, object := range map[string]string{
+		"Node": `{apiVersion: v1, kind: Node, metadata: {name: node-1}, status: {conditions: [{type: Ready, status: "True"}]}}`,
+		"Pod":  strings.Replace(runningPod, "status:", "spec: {nodeName: node-1}\nstatus:", 1),
+	} {
+		u := parseObject(t, object)
+		got, err := newCluster(t, object).Examine(t.Context(), kind, u.GetNamespace(), u.GetName())
+		if err != nil || got.Status != Current || got.Node != "node-1" {
+			t.Errorf("%s: got %s on the node %q, %v", kind, got.Status, got.Node, err)
+		}
+	}
+}

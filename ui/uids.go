@@ -17,11 +17,16 @@ func nameUIDs(text string, records []observe.Record) string {
 	if !uid.MatchString(text) {
 		return text
 	}
-	names := map[string]string{}
+	objects := map[string]observe.Object{} // by UID
+	newest := map[observe.Object]string{}  // the UID of the last object of a place
 	note := func(o observe.Object) {
-		if o.UID != "" && names[o.UID] == "" {
-			names[o.UID] = words.OneLine(cmp.Or(o.Kind, o.Resource) + " " + o.Name)
+		if o.UID == "" {
+			return
 		}
+		if _, known := objects[o.UID]; !known || o.Kind != "" {
+			objects[o.UID] = o
+		}
+		newest[placeOf(o)] = o.UID
 	}
 	for i := range records {
 		switch e := records[i].Event.(type) {
@@ -32,9 +37,24 @@ func nameUIDs(text string, records []observe.Record) string {
 		}
 	}
 	return uid.ReplaceAllStringFunc(text, func(found string) string {
-		if name := names[found]; name != "" {
-			return found + " (" + name + ")"
+		o, known := objects[found]
+		if !known || namesObject(text, o.Name) {
+			return found
 		}
-		return found
+		name := words.OneLine(cmp.Or(o.Kind, o.Resource) + " " + o.Name)
+		if newest[placeOf(o)] != found {
+			name = "a former " + name
+		}
+		return found + " (" + name + ")"
 	})
+}
+
+// placeOf returns what objects have in common of which each replaces the one before.
+func placeOf(o observe.Object) observe.Object {
+	return observe.Object{Group: o.Group, Resource: o.Resource, Namespace: o.Namespace, Name: o.Name}
+}
+
+// namesObject reports whether a text has the name of an object, and not only as a part of another one.
+func namesObject(text, name string) bool {
+	return regexp.MustCompile(`(^|[^a-z0-9.-])` + regexp.QuoteMeta(name) + `($|[^a-z0-9.-]|[.-]($|[^a-z0-9]))`).MatchString(text)
 }

@@ -22,3 +22,22 @@ func TestWhyNamesTheObjectsOfUIDs(t *testing.T) {
 		t.Errorf("got %q", q.Options.Now)
 	}
 }
+
+// The name of the object is not repeated, and an object that was replaced by another one of the same name is not taken for that.
+func TestUIDsOfNamedAndFormerObjects(t *testing.T) {
+	const pod, former, claim = "79a1f214-ba67-46a3-8b74-9549dbd62758", "b2f85368-1b6f-49b2-87bb-4eeec10c20bb", "b2f85368-1b6f-49b2-87bb-4eeec10c20bc"
+	of := func(resource, kind, name, uid string) observe.Record {
+		return observe.Record{Event: &observe.Delivered{Change: observe.Added, Object: observe.Object{Resource: resource, Kind: kind, Namespace: "default", Name: name, UID: uid}}}
+	}
+	records := []observe.Record{of("pods", "Pod", "bad-1", pod), of("persistentvolumeclaims", "PersistentVolumeClaim", "d", former), of("persistentvolumeclaims", "PersistentVolumeClaim", "d", claim)}
+	for text, want := range map[string]string{
+		"back-off 10s restarting failed container=c pod=bad-1_dep(" + pod + ")": "back-off 10s restarting failed container=c pod=bad-1_dep(" + pod + ")",
+		"bad-10 waits for " + pod:            "bad-10 waits for " + pod + " (Pod bad-1)",
+		"volume pvc-" + former + " is bound": "volume pvc-" + former + " (a former PersistentVolumeClaim d) is bound",
+		"volume pvc-" + claim + " is bound":  "volume pvc-" + claim + " (PersistentVolumeClaim d) is bound",
+	} {
+		if got := nameUIDs(text, records); got != want {
+			t.Errorf("got  %s\nwant %s", got, want)
+		}
+	}
+}

@@ -22,7 +22,7 @@ type ObjectState struct {
 	Log              string // says which command shows why a container of it has ended; may be empty
 	Unreported       string // as health.State.Unreported
 	Created          time.Time
-	FailedNode       string // says that the node of the Pod that Problem names, or the Node itself, was failed by a user; empty if it was not
+	FailedNode       string // says that the node of the Pod, or of that which Problem names, or the Node itself, was failed by a user; empty if it was not
 	Suspended        string // as health.State.Suspended
 	Simulation       string // says what is not simulated about it, in sentences; may be empty
 	Deletion         *health.Deletion
@@ -62,9 +62,11 @@ func (q *Why) Chain(records []observe.Record, s trace.Style) (*trace.Chain, erro
 		if q.State.Log != "" {
 			o.Working = append(o.Working, q.State.Log+".")
 		}
-		if q.State.FailedNode != "" {
-			o.Working = append(o.Working, q.State.FailedNode+".")
-		}
+	}
+	if q.State.FailedNode != "" { // also before the control plane has noticed
+		o.Working = append(o.Working, q.State.FailedNode+".")
+	}
+	if o.Now != "" {
 		o.Working = append(o.Working, interventionSentences(o.State, q.About)...)
 	}
 	if is := q.State.Suspended + " is true"; q.State.Suspended != "" && !strings.Contains(o.Now, is) {

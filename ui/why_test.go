@@ -74,7 +74,7 @@ func TestWhyNamesAFailedNode(t *testing.T) {
 	now := observe.Snapshot{Controllers: []observe.Controller{{Name: "node-lifecycle-controller", State: observe.StatePaused}}}
 	for problem, want := range map[string][]string{
 		"It is not ready.": {`node-1 was failed by "nodes fail": to undo it: ctrlplane nodes recover node-1.`, "node-lifecycle-controller is paused."},
-		"":                 nil,
+		"":                 {`node-1 was failed by "nodes fail": to undo it: ctrlplane nodes recover node-1.`},
 	} {
 		state := ObjectState{Exists: true, Problem: problem, FailedNode: DescribeFailedNode(list, "node-1", command)}
 		q := Why{About: observe.Object{Resource: "nodes", Kind: "Node", Name: "node-1"}, Options: trace.Options{State: now}, State: state}
