@@ -103,6 +103,8 @@ status: {phase: Failed, containerStatuses: [{name: main, state: {terminated: {ex
 	{"Job whose controller has deleted the Pods", `{apiVersion: batch/v1, kind: Job, metadata: {namespace: shop, name: j}, status: {failed: 1, conditions: [{type: Failed, status: "True", reason: DeadlineExceeded}]}}` +
 		"\n---\n" + strings.Replace(warning("j", "SuccessfulDelete", "Deleted pod: j-a", "2026-01-01T00:00:00Z"), "Warning", "Normal", 1),
 		"DeadlineExceeded; its Pods were deleted, with their logs, by the Job controller"},
+	{"Job with failed indexes", `{apiVersion: batch/v1, kind: Job, metadata: {namespace: shop, name: j}, status: {failedIndexes: "1,3-5", conditions: [{type: Failed, status: "True", reason: FailedIndexes, message: Job has failed indexes}]}}`,
+		"FailedIndexes: Job has failed indexes; failed indexes: 1,3-5"},
 	{"Job that has failed without a Pod", `{apiVersion: batch/v1, kind: Job, metadata: {namespace: shop, name: j}, status: {conditions: [{type: Failed, status: "True", reason: DeadlineExceeded}]}}`,
 		"DeadlineExceeded"},
 	{"Job whose Pod was deleted", `{apiVersion: batch/v1, kind: Job, metadata: {namespace: shop, name: j}, spec: {parallelism: 1, backoffLimit: 6}, status: {failed: 1}}`,

@@ -96,7 +96,11 @@ func (s *reasonSearch) explainJob(u *unstructured.Unstructured) string {
 	if c.Status != metav1.ConditionTrue {
 		return s.explainPods(u)
 	}
-	reason := joinTexts(joinReason(c.Reason, c.Message), s.explainWorstPod(pods))
+	failed, _, _ := unstructured.NestedString(u.Object, "status", "failedIndexes")
+	if failed != "" {
+		failed = "failed indexes: " + failed
+	}
+	reason := joinTexts(joinReason(c.Reason, c.Message), failed, s.explainWorstPod(pods))
 	if len(pods) == 0 && s.err == nil && !hasExpired(u, time.Now()) {
 		reason = joinTexts(reason, s.explainDeletedPods(u))
 	}
