@@ -119,7 +119,7 @@ func (d *downCommand) chooseDefault() ([]plane, error) {
 	for _, p := range all {
 		switch {
 		case p.Name == d.target.name && !p.Ephemeral:
-			if p.isUp() {
+			if p.isUp() || p.State == planeInaccessible { // which its error explains
 				return []plane{p}, nil
 			}
 		case p.isUp() && !p.Private:

@@ -1,8 +1,11 @@
 package datadir
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"path/filepath"
+	"strings"
 
 	"github.com/ctrlplane/ctrlplane/internal/fileerror"
 )
@@ -12,6 +15,9 @@ import (
 func explainError(path, doing string, err error) error {
 	const choose = "or choose another --data-dir"
 	remedy := "make it writable"
+	if errors.Is(err, fs.ErrPermission) && strings.HasPrefix(doing, "read ") {
+		remedy = "give this user access to it"
+	}
 	if root, rootErr := stateRoot(); rootErr == nil && filepath.Dir(path) == root {
 		if err := checkStateFolder(root); err != nil {
 			return err

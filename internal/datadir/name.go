@@ -67,7 +67,7 @@ func Path(name, override string) (string, error) {
 }
 
 // List returns the names of the control planes that have a folder in the platform's state
-// directory, running or not, sorted. The error is a *StateFolderError if there is none that this
+// directory, running or not, sorted, also those of folders that this user may not enter. The error is a *StateFolderError if there is none that this
 // user can read.
 func List() ([]string, error) {
 	root, err := stateRoot()
@@ -87,11 +87,13 @@ func List() ([]string, error) {
 			continue
 		}
 		_, err := os.Stat(filepath.Join(root, e.Name(), markerFile))
-		switch {
-		case err == nil:
+		if err == nil || e.IsDir() && !errors.Is(err, fs.ErrNotExist) { // perhaps of another user: Inspect says why
 			names = append(names, e.Name())
-		case e.IsDir() && !errors.Is(err, fs.ErrNotExist):
-			return nil, explainError(filepath.Join(root, e.Name()), "read it", err)
+		}
+	}
+	if len(names) > 0 {
+		if err := checkStateFolder(root); err != nil {
+			return nil, err
 		}
 	}
 	return names, nil

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -151,6 +152,26 @@ func TestHomeOfAnotherUser(t *testing.T) {
 	testutil.Chmod(t, filepath.Join(home, "ctrlplane"), 0o500)
 	if _, err := Open(t.Context(), path, 1); err == nil || !strings.Contains(err.Error(), "set XDG_STATE_HOME to another folder") {
 		t.Errorf("a folder that may only be entered: got %v", err)
+	}
+}
+
+// TestFolderOfAnotherUser has a folder that cannot be entered next to one of this user.
+func TestFolderOfAnotherUser(t *testing.T) {
+	if !testutil.InSandbox(t, 1000) {
+		return
+	}
+	home := setStateHome(t)
+	testutil.WriteFiles(t, home, map[string]string{"ctrlplane/a/" + markerFile: `{"format":1}`, "ctrlplane/other/" + markerFile: `{"format":1}`})
+	other := filepath.Join(home, "ctrlplane", "other")
+	testutil.Chmod(t, other, 0)
+	defer testutil.Chmod(t, other, 0o700)
+	if names, err := List(); err != nil || !slices.Equal(names, []string{"a", "other"}) {
+		t.Errorf("got %q, %v", names, err)
+	}
+	_, err := Inspect(other)
+	want := "data folder " + other + " cannot be used (open " + other + "/" + markerFile + ": permission denied): give this user access to it, set XDG_STATE_HOME to another folder, or choose another --data-dir"
+	if diff := cmp.Diff(want, testutil.ErrorLine(t, err)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
 
