@@ -135,5 +135,9 @@ func (d *deleteCommand) delete(ctx context.Context, p plane) error {
 	case kubeconfigErr != nil:
 		return fmt.Errorf("deleted, but the context %s in your own kubeconfig stays, if there is one, because that of the data folder was not readable: %w", datadir.ContextName(p.Name), kubeconfigErr)
 	}
-	return kubeconfig.Unmerge(datadir.ContextName(p.Name), cfg)
+	context := datadir.ContextName(p.Name)
+	if err := kubeconfig.Unmerge(context, cfg); err != nil {
+		return fmt.Errorf("deleted, but the context %s may stay in your own kubeconfig: %w, and remove it with %q", context, err, "kubectl config delete-context "+context)
+	}
+	return nil
 }

@@ -84,7 +84,7 @@ func rejectStream(path string) error {
 }
 
 func unmergeFile(path, context string, own *clientcmdapi.Cluster) error {
-	if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
+	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
 	err := editFile(path, func(f *editedFile) error {
@@ -92,8 +92,9 @@ func unmergeFile(path, context string, own *clientcmdapi.Cluster) error {
 		return nil
 	})
 	if fileerror.IsNotWritable(err) {
-		// Only an error if there is something to remove.
-		if cfg, _, loadErr := loadFile(path); loadErr == nil && !(&editedFile{Config: cfg}).removeContext(context, own) {
+		// Only an error if there is something to remove. Merge changes no file that it cannot read.
+		cfg, _, loadErr := loadFile(path)
+		if errors.Is(loadErr, fs.ErrPermission) || loadErr == nil && !(&editedFile{Config: cfg}).removeContext(context, own) {
 			return nil
 		}
 	}

@@ -66,6 +66,20 @@ func TestUnmergeIgnoresUnrelatedUnwritableFile(t *testing.T) {
 	wantError(t, Unmerge("a", sampleConfig("a")), fmt.Sprintf("kubeconfig %s/config: open %s/config.lock: permission denied: make the file and its folder writable, or name another file in KUBECONFIG", theirs, theirs))
 }
 
+// TestUnmergeIgnoresUnreadableFile has a kubeconfig of another user.
+func TestUnmergeIgnoresUnreadableFile(t *testing.T) {
+	if !testutil.InSandbox(t, 1000) {
+		return
+	}
+	dir := setKubeconfigFiles(t, []string{"theirs/config"}, map[string]string{"theirs/config": usersKubeconfig})
+	for _, path := range []string{"theirs/config", "theirs"} {
+		path = filepath.Join(dir, path)
+		testutil.Chmod(t, path, 0)
+		mustUnmerge(t, "a")
+		testutil.Chmod(t, path, 0o700)
+	}
+}
+
 // TestUnmergeIgnoresUnrelatedReadOnlyFile has a file with nothing to remove on a file system that is
 // mounted read-only, as in many containers.
 func TestUnmergeIgnoresUnrelatedReadOnlyFile(t *testing.T) {
