@@ -181,6 +181,9 @@ func (u *upCommand) prepareServer(ctx context.Context) error {
 	if !u.ephemeral {
 		s.Dir = path
 	}
+	if err := datadir.CheckListSeparator(s.Dir); err != nil {
+		return err
+	}
 	if err := u.validateFlags(); err != nil {
 		return err
 	}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"strings"
 
@@ -31,4 +32,18 @@ func explainError(path, doing string, err error) error {
 		return fmt.Errorf("data folder %s cannot be used (%w): %s, %s", path, err, remedy, choose)
 	}
 	return fmt.Errorf("data folder %s: cannot %s: %w: fix the cause, %s", path, doing, err, choose)
+}
+
+// CheckListSeparator fails for a folder whose kubeconfig KUBECONFIG cannot name: as that is a list of paths, programs would
+// find no file, and use another cluster. Without a path it checks the folder for temporary files.
+func CheckListSeparator(path string) error {
+	what, remedy := "data folder", "choose a --data-dir"
+	if path == "" {
+		what, remedy, path = "folder for temporary files", "set "+tempVariable+" to one", os.TempDir()
+	}
+	abs, err := filepath.Abs(path)
+	if sep := string(filepath.ListSeparator); err == nil && strings.Contains(abs, sep) {
+		return fmt.Errorf("%s %s: KUBECONFIG cannot name a file there, because %q separates its files: %s without %[3]q", what, abs, sep, remedy)
+	}
+	return err
 }

@@ -49,3 +49,20 @@ func TestExplainError(t *testing.T) {
 		})
 	}
 }
+
+func TestCheckListSeparator(t *testing.T) {
+	t.Setenv("TMPDIR", "/tmp/a:b")
+	for path, want := range map[string]string{
+		"/d":     "",
+		"/d/a:b": `data folder /d/a:b: KUBECONFIG cannot name a file there, because ":" separates its files: choose a --data-dir without ":"`,
+		"":       `folder for temporary files /tmp/a:b: KUBECONFIG cannot name a file there, because ":" separates its files: set TMPDIR to one without ":"`,
+	} {
+		got := ""
+		if err := CheckListSeparator(path); err != nil {
+			got = err.Error()
+		}
+		if got != want {
+			t.Errorf("got  %s\nwant %s", got, want)
+		}
+	}
+}
