@@ -16,12 +16,12 @@ type devSignals struct {
 
 // listenForDevSignals keeps signals from ending the process: the first one ends the context
 // of main, the second one kills the operator, and the third one ends the process. A closed
-// output is reported as an error of its own, so that nothing is left behind.
+// output is reported as an error of its own, so that nothing is left behind; until the process ends,
+// because main prints that error.
 func listenForDevSignals() *devSignals {
 	s := &devSignals{signalChannel: listenForSignals(), killNow: make(chan struct{}), ended: make(chan struct{})}
-	dieOfClosedOutput := surviveClosedOutput()
+	surviveClosedOutput()
 	s.listening.Go(func() {
-		defer dieOfClosedOutput()
 		for n := 0; ; {
 			select {
 			case sig := <-s.ch:

@@ -23,7 +23,12 @@ func (l *learnCommand) runLessons(ctx context.Context, list []chosenLesson, p *l
 	var busy atomic.Int32
 	ctx, release := withLessonSignals(ctx, &busy)
 	defer release()
-	out := endableStdout(ctx)
+	surviveClosedOutput() // until the process ends: main prints an error
+	ctx, lose := context.WithCancelCause(ctx)
+	defer lose(nil)
+	defer func() { err = joinLoss(ctx, err) }()
+	stdout := &watchedStdout{lose, "redirect it to a file"}
+	out := endable(ctx, stdout)
 	from := 0
 	if l.resume {
 		from = p.ResumeStep(list[0].key, len(list[0].Steps))
@@ -44,7 +49,7 @@ func (l *learnCommand) runLessons(ctx context.Context, list []chosenLesson, p *l
 		defer func() { err = errors.Join(err, page.Close()) }()
 		o.Page = page.OnceLink
 	}
-	o.In, o.Out, o.Mode = os.Stdin, os.Stdout, ui.Detect(os.Stdout, os.Environ())
+	o.In, o.Out, o.Text, o.Mode = os.Stdin, os.Stdout, stdout, ui.Detect(os.Stdout, os.Environ())
 	o.OnLoss = func() { warnUnread(ctx) }
 	o.Terminal = term.IsTerminal(int(os.Stdin.Fd())) && o.Mode.Live
 	o.Auto, o.Dir, o.FirstStep, o.Foreground = l.auto, l.dir, from, &busy

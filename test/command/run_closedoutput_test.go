@@ -113,6 +113,38 @@ func TestUpWithClosedOutput(t *testing.T) {
 	}
 }
 
+// TestClosedOutputAndErrors reads the start of what a verb prints to one pipe, as with "2>&1 | head -1".
+func TestClosedOutputAndErrors(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		args []string
+		code int
+	}{
+		{[]string{"learn", "1", "--auto"}, 1},
+		{append([]string{"dev", "--ui=plain"}, minimal("--", "sleep", "1000")...), 125},
+	} {
+		t.Run(tt.args[0], func(t *testing.T) {
+			t.Parallel()
+			cmd := program.Command(t, tt.args...)
+			out, in := openPipe(t)
+			cmd.Stdout, cmd.Stderr = in, in
+			if err := cmd.Start(); err != nil {
+				t.Fatal(err)
+			}
+			closeFile(t, in)
+			if _, err := bufio.NewReader(out).ReadString('\n'); err != nil {
+				t.Error(err)
+			}
+			closeFile(t, out)
+			_ = cmd.Wait() // the exit code is checked
+			if code := cmd.ProcessState.ExitCode(); code != tt.code {
+				t.Errorf("%v, want exit code %d", cmd.ProcessState, tt.code)
+			}
+			requireNothingLeft(t, cmd)
+		})
+	}
+}
+
 // TestRunReportWithFullOutput runs a command with a report whose output goes to a full disk.
 func TestRunReportWithFullOutput(t *testing.T) {
 	t.Parallel()

@@ -26,8 +26,9 @@ const (
 // Options configures a run of a lesson.
 type Options struct {
 	In       *os.File
-	Out      io.Writer // also of the reader's commands, which may need a terminal
-	OnLoss   func()    // called if Out is not read when the lesson ends early; may be nil
+	Out      io.Writer // of the reader's commands, which may need a terminal
+	Text     io.Writer // to the same place, but of the lesson itself; nil = Out
+	OnLoss   func()    // called if Text is not read when the lesson ends early; may be nil
 	Mode     ui.Mode   // what Out can show
 	Terminal bool      // In and Out are the same terminal, so use a line editor
 
@@ -89,7 +90,10 @@ type runner struct {
 // left.
 func Run(ctx context.Context, l *Lesson, o Options) error {
 	r := &runner{Options: o, lesson: l}
-	r.console = newConsole(o.In, ui.NewEndableWriter(ctx, o.Out, o.OnLoss), style{o.Mode}, o.Terminal && !o.Auto)
+	if o.Text == nil {
+		o.Text = o.Out
+	}
+	r.console = newConsole(o.In, ui.NewEndableWriter(ctx, o.Text, o.OnLoss), style{o.Mode}, o.Terminal && !o.Auto)
 	defer r.in.close()
 	err := r.prepare(ctx)
 	if err == nil {
