@@ -20,3 +20,7 @@ func interruptDetached(p *os.Process) {
 		_ = p.Kill() // fails if it has ended
 	}
 }
+
+func inheritedFiles() []int { return nil } // a process only inherits what is listed for it
+
+func closeFiles([]int) {}

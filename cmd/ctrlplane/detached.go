@@ -26,7 +26,7 @@ const stderrFile = "stderr.log"
 func (u *upCommand) serveDetached(ctx context.Context) error {
 	// Nothing reads stdout and stderr once the process that has started this one ends.
 	signal.Ignore(syscall.SIGPIPE)
-	d := &detachedDisplay{up: u, out: json.NewEncoder(os.Stdout)}
+	d := &detachedDisplay{up: u, out: json.NewEncoder(os.Stdout), inherited: inheritedFiles()}
 	err := u.serveShown(ctx, &session{up: u, view: viewNone, progress: d, warner: d})
 	if err != nil && d.send(detachedMessage{Error: err.Error(), Code: exitCode(err)}) == nil {
 		return &exitError{nil, exitCode(err)} // the other process prints it
@@ -36,7 +36,8 @@ func (u *upCommand) serveDetached(ctx context.Context) error {
 
 // detachedDisplay shows a start to the process that has started this one.
 type detachedDisplay struct {
-	up *upCommand
+	up        *upCommand
+	inherited []int // closed once the start has read the files in its flags: they may be /dev/fd/3
 
 	mu    sync.Mutex
 	out   *json.Encoder
@@ -94,7 +95,9 @@ func (d *detachedDisplay) reportReady(info ui.ReadyInfo) error {
 	return d.sendReady(info)
 }
 
+// sendReady sends the last message, after what the starter's callers may wait for: the end of a pipe, or a lock.
 func (d *detachedDisplay) sendReady(info ui.ReadyInfo) error {
+	closeFiles(d.inherited)
 	_ = d.send(detachedMessage{Ready: &info})
 	d.mu.Lock()
 	defer d.mu.Unlock()
