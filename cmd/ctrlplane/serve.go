@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"io/fs"
 	"net"
+	"os"
 	"path/filepath"
+	"runtime"
 	"time"
 
 	"k8s.io/client-go/tools/clientcmd"
@@ -114,9 +116,19 @@ func (u *upCommand) mergeKubeconfig() (undo func() error, err error) {
 // servedTarget selects the control plane that is served, also if it has no name of its own.
 func (u *upCommand) servedTarget() *target {
 	if u.ephemeral {
-		return &target{name: u.server.Name}
+		return ephemeralTarget(u.server.Name, u.server.DataDir())
 	}
 	return u.target
+}
+
+// ephemeralTarget selects an ephemeral control plane from another shell. That finds it by its name only if it has the same
+// folder for temporary files; macOS and Windows set one for each user.
+func ephemeralTarget(name, dir string) *target {
+	t := &target{name: name}
+	if own := os.Getenv("TMPDIR"); runtime.GOOS != "darwin" && runtime.GOOS != "windows" && own != "" && filepath.Clean(own) != "/tmp" {
+		t.dataDir = dir
+	}
+	return t
 }
 
 func (u *upCommand) readyInfo(took time.Duration, merged bool) ui.ReadyInfo {
