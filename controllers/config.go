@@ -164,6 +164,8 @@ func (c Config) componentConfig() (*kubectrlmgrconfig.KubeControllerManagerConfi
 	o.CSRSigningController.ClusterSigningKeyFile = c.CAKey
 	o.SAController.RootCAFile = c.CACert
 	o.SAController.ServiceAccountKeyFile = c.ServiceAccountKey
+	// No kubelet here has plugins. Upstream would create the folder on this machine, and watch it.
+	o.PersistentVolumeBinderController.VolumeConfiguration.FlexVolumePluginDir = ""
 
 	if err := upstreamflags.Set("--kube-controller-manager-arg", flags, ownedFlags, c.Args); err != nil {
 		return nil, err

@@ -53,6 +53,7 @@ func TestFlags(t *testing.T) {
 		{Set: "generic", Name: "cluster-cidr", Value: "10.1.0.0/16"},
 		{Set: "generic", Name: "controllers", Default: "*", Value: "*,-ttl-controller"},
 		{Set: names.DeploymentController, Name: "concurrent-deployment-syncs", Default: "5", Value: "5"},
+		{Set: names.PersistentVolumeBinderController, Name: "flex-volume-plugin-dir", Default: "/usr/libexec/kubernetes/kubelet-plugins/volume/exec/"},
 	} {
 		if diff := cmp.Diff(want, findFlag(t, got, want.Name)); diff != "" {
 			t.Error(diff)
