@@ -81,14 +81,14 @@ const dataDirInterval = 2 * time.Second
 // folder for temporary files wait for three days and more.
 const touchInterval = 24 * time.Hour
 
-// watchDataDir warns when the data folder was removed. The control plane goes on: the
-// files that etcd has opened work until it closes them. It also keeps others from cleaning up
-// an ephemeral one.
+// watchDataDir warns when the data folder was removed or renamed. The control plane goes on with an etcd
+// cluster; the embedded etcd ends when it lists its files, every 30 s. It also keeps others from cleaning up an
+// ephemeral folder.
 func (p *controlPlane) watchDataDir() {
 	tick := time.NewTicker(dataDirInterval)
 	defer tick.Stop()
 	touched := time.Now()
-	for !p.dir.IsRemoved() {
+	for p.dir.Loss() == "" {
 		select {
 		case <-p.closing:
 			return
@@ -101,7 +101,11 @@ func (p *controlPlane) watchDataDir() {
 			}
 		}
 	}
-	p.warnWhileRunning(fmt.Sprintf("data folder %s was removed while it is in use: this control plane goes on, but other commands do not find it, and its data is lost when it ends", p.dir.Path()))
+	msg := fmt.Sprintf("data folder %s was %s while it is in use: other commands do not find this control plane", p.dir.Path(), p.dir.Loss())
+	if p.usesEmbeddedEtcd() {
+		msg += ", which ends within half a minute"
+	}
+	p.warnWhileRunning(msg)
 }
 
 // hasPassed reports whether an interval has passed by the clock, which goes on while the machine

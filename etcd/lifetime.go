@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"runtime"
 	"slices"
 	"strings"
@@ -93,6 +95,10 @@ func withAdvice(dir string, err error) error {
 		advice = "raise the limit of file sizes of the process (ulimit -f) and start again; the data is not damaged"
 	case causedBy(err, notWritable...):
 		advice = "make " + dir + " writable and start again"
+	case causedBy(err, syscall.ENOENT) && !exists(dir):
+		advice = dir + " was removed or renamed while it was in use"
+	case strings.Contains(err.Error(), "FIPS 140-only mode"):
+		advice = "use GODEBUG=fips140=on, because etcd and Kubernetes need SHA-1"
 	case causedBy(err, syscall.ENOTDIR):
 		advice = "use another data folder"
 	case causedBy(err, syscall.ENOMEM):
@@ -101,6 +107,11 @@ func withAdvice(dir string, err error) error {
 		advice = "raise the limit of open files (ulimit -n) and start again"
 	}
 	return &adviceError{err: err, advice: advice}
+}
+
+func exists(dir string) bool {
+	_, err := os.Stat(dir)
+	return !errors.Is(err, fs.ErrNotExist)
 }
 
 // causedBy reports whether err says that its cause is one of these: bbolt keeps only the text when

@@ -207,6 +207,8 @@ func TestAdviceFitsTheCause(t *testing.T) {
 		"make /d writable":                     notWritable,
 		"ulimit -f":                            {syscall.EFBIG},
 		"(ulimit -v) to at least 12582912 KiB": {syscall.ENOMEM},
+
+		"/d was removed or renamed while it was in use": {syscall.ENOENT},
 	} {
 		for _, errno := range causes {
 			for _, err := range []error{fmt.Errorf("file resize error: %w", errno), errors.New("file resize error: " + errno.Error())} {
@@ -215,5 +217,9 @@ func TestAdviceFitsTheCause(t *testing.T) {
 				}
 			}
 		}
+	}
+	err := errors.New("open: crypto/sha1: use of SHA-1 is not allowed in FIPS 140-only mode")
+	if got := withAdvice("/d", err).Error(); !strings.HasSuffix(got, ": use GODEBUG=fips140=on, because etcd and Kubernetes need SHA-1") {
+		t.Errorf("got %q", got)
 	}
 }

@@ -95,8 +95,11 @@ func (d *Dir) unlockOrRemove() error {
 		}
 		return nil
 	}
-	if d.IsRemoved() {
+	switch d.Loss() {
+	case Removed:
 		return errors.Join(fmt.Errorf("data folder %s was removed while it was in use: its data is lost unless you have a snapshot or a backup", d.path), d.lock.Close())
+	case Renamed:
+		return errors.Join(fmt.Errorf("data folder %s was renamed while it was in use: rename it back, or start with its new path", d.path), d.lock.Close())
 	}
 	err := durable.Remove(d.Join(pidFile), false)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -126,15 +129,27 @@ func (d *Dir) Touch() error {
 	return errors.Join(errs...)
 }
 
-// IsRemoved reports whether the folder was removed after it was opened. Another process
+// What Loss returns for a folder that is not where it was.
+const (
+	Removed = "removed"
+	Renamed = "renamed" // or replaced by a copy
+)
+
+// Loss returns what was done to the folder after it was opened: Removed, Renamed, or "". Another process
 // may have created it again.
-func (d *Dir) IsRemoved() bool {
+func (d *Dir) Loss() string {
 	held, err := d.lock.Stat()
 	if err != nil {
-		return false
+		return ""
 	}
 	found, err := os.Stat(d.Join(lockFile))
-	return errors.Is(err, fs.ErrNotExist) || err == nil && !os.SameFile(held, found)
+	switch {
+	case err == nil && os.SameFile(held, found), err != nil && !errors.Is(err, fs.ErrNotExist):
+		return ""
+	case isUnlinked(held):
+		return Removed
+	}
+	return Renamed
 }
 
 // removeLockedDir removes a folder whose lock the caller holds, and releases the lock. It

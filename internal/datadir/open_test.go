@@ -65,6 +65,25 @@ func TestCloseReportsThatTheFolderWasRemoved(t *testing.T) {
 	mustClose(t, again)
 }
 
+// TestCloseReportsThatTheFolderWasRenamed does not say that anything is lost.
+func TestCloseReportsThatTheFolderWasRenamed(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "d")
+	d, err := Open(t.Context(), path, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d.Loss() != "" {
+		t.Errorf("before: %q", d.Loss())
+	}
+	if err := os.Rename(path, path+"2"); err != nil {
+		t.Skip("the system does not rename a folder that is in use: ", err)
+	}
+	want := "data folder " + path + " was renamed while it was in use: rename it back, or start with its new path"
+	if got := testutil.ErrorLine(t, d.Close()); got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+}
+
 func TestOpenExisting(t *testing.T) {
 	tests := map[string]struct {
 		files   map[string]string

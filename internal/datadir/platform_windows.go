@@ -34,3 +34,6 @@ func claimStop(string) (release func(), asked bool) { return func() {}, false }
 
 // isPrivateFile returns true, because the folder for temporary files belongs to the user.
 func isPrivateFile(fs.FileInfo) bool { return true }
+
+// isUnlinked reports whether an open file has no name any more; a folder with open files is not renamed there.
+func isUnlinked(fs.FileInfo) bool { return true }
