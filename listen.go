@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net"
 	"os"
 	"strconv"
@@ -52,6 +53,8 @@ func (p *controlPlane) openListener(ctx context.Context) (net.Listener, error) {
 		return nil, fmt.Errorf("port %s is in use: stop the program that uses it, or choose another with --port", port)
 	case neterror.IsAddressUnavailable(err):
 		return nil, fmt.Errorf("this machine has no address %s: choose another with --bind-address", host)
+	case errors.Is(err, fs.ErrPermission):
+		return nil, fmt.Errorf("cannot listen on %s: permission denied: choose a --port of at least 1024", address)
 	case err != nil:
 		return nil, fmt.Errorf("cannot listen on %s: %w", address, err)
 	}

@@ -72,7 +72,7 @@ func (d *deleteCommand) run(ctx context.Context, out io.Writer, names []string) 
 	var errs []error
 	for _, p := range chosen {
 		if err := d.delete(ctx, p); err != nil {
-			errs = append(errs, fmt.Errorf("control plane %q: %w", p.Name, err))
+			errs = append(errs, p.wrapError(err))
 			continue
 		}
 		if _, err := fmt.Fprintf(out, "%s deleted\n", p.Name); err != nil {

@@ -146,7 +146,7 @@ func (d *downCommand) stopEach(ctx context.Context, out io.Writer, list []plane)
 			text = "was not running"
 		}
 		if err != nil {
-			errs = append(errs, fmt.Errorf("control plane %q: %w", p.Name, err))
+			errs = append(errs, p.wrapError(err))
 			continue
 		}
 		if _, err := fmt.Fprintf(out, "%s %s\n", p.Name, text); err != nil {

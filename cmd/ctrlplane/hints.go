@@ -12,6 +12,7 @@ import (
 	"github.com/ctrlplane/ctrlplane/internal/childproc"
 	"github.com/ctrlplane/ctrlplane/internal/datadir"
 	"github.com/ctrlplane/ctrlplane/internal/manifests"
+	"github.com/ctrlplane/ctrlplane/internal/neterror"
 )
 
 // hint is a command in an error that works on the control plane that was selected. Many
@@ -30,7 +31,7 @@ func addHints(cmd *cobra.Command, t *target, err error) error {
 		return err
 	}
 	root := cmd.Root()
-	return &hintedError{selectInHints(root, asFlagError(root, t.hintAtSuspended(hintAtRecursive(cmd, err))))}
+	return &hintedError{selectInHints(root, asFlagError(root, t.hintAtUnreachable(t.hintAtSuspended(hintAtRecursive(cmd, err)))))}
 }
 
 // selectInHints adds --name or --data-dir to the commands that an error suggests, if the command
@@ -94,6 +95,19 @@ func (t *target) hintAtSuspended(err error) error {
 		return err
 	}
 	return fmt.Errorf("%w: %s", err, t.noAnswerHint())
+}
+
+// hintAtUnreachable says why nothing listens at the address of a control plane that runs.
+func (t *target) hintAtUnreachable(err error) error {
+	request, ok := errors.AsType[*url.Error](err)
+	if !ok || !neterror.IsRefused(err) || !strings.Contains(request.URL, "/ctrlplane/") {
+		return err
+	}
+	path, pathErr := t.runningDataDir()
+	if pathErr != nil { // it has just ended
+		return err
+	}
+	return fmt.Errorf("%w: a process uses data folder %s, but does not listen here: it is about to end, or in another container or network namespace: run this there", err, path)
 }
 
 // rewordedError is an error with another text.

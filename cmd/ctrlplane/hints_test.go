@@ -3,12 +3,17 @@ package main
 import (
 	"crypto/tls"
 	"errors"
+	"fmt"
 	"net"
 	"net/http"
+	"net/url"
 	"os"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
+
+	"github.com/ctrlplane/ctrlplane/internal/datadir"
 )
 
 // A process that is suspended still accepts connections, as the system does that for it.
@@ -31,6 +36,37 @@ func TestSuspendedControlPlane(t *testing.T) {
 		if again := nowhere.hintAtSuspended(hinted); want && again.Error() != hinted.Error() {
 			t.Errorf("twice: %v", again)
 		}
+	}
+}
+
+// TestUnreachableControlPlane has a process whose address is in another network namespace: nothing listens there.
+func TestUnreachableControlPlane(t *testing.T) {
+	dir, err := datadir.Open(t.Context(), t.TempDir(), datadir.FormatVersion)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := dir.SaveState(datadir.State{Name: "a", Server: "https://127.0.0.1:1"}); err != nil {
+		t.Fatal(err)
+	}
+	here := &target{name: "default", dataDir: dir.Path(), named: func() bool { return true }}
+	refused := &url.Error{Op: "Get", URL: "https://127.0.0.1:1/ctrlplane/v1/snapshot", Err: syscall.ECONNREFUSED}
+	want := refused.Error() + ": a process uses data folder " + dir.Path() + ", but does not listen here"
+	if got := here.hintAtUnreachable(refused); !strings.HasPrefix(got.Error(), want) || !errors.Is(got, refused) {
+		t.Errorf("got  %v\nwant %s", got, want)
+	}
+	if err := dir.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if got := here.hintAtUnreachable(refused); got != error(refused) {
+		t.Errorf("once it has ended: %v", got)
+	}
+}
+
+func TestJoinedErrorsAreSeparated(t *testing.T) {
+	var out strings.Builder
+	writeError(&out, fmt.Errorf("a: %w", errors.Join(errors.New("b"), errors.New("c"))))
+	if got, want := out.String(), "ctrlplane: a: b; c\n"; got != want {
+		t.Errorf("got %q, want %q", got, want)
 	}
 }
 

@@ -83,10 +83,26 @@ func writeError(out io.Writer, err error) {
 		return
 	}
 	for _, line := range manifests.ErrorLines(err) {
-		if text := words.OneLine(asCalled(line)); text != "" {
+		if text := words.OneLine(asCalled(separateJoined(err, line))); text != "" {
 			fmt.Fprintf(out, "ctrlplane: %s\n", text)
 		}
 	}
+}
+
+// separateJoined separates errors of errors.Join in a text by semicolons.
+func separateJoined(err error, text string) string {
+	joined, ok := errors.AsType[interface {
+		error
+		Unwrap() []error
+	}](err)
+	if !ok {
+		return text
+	}
+	var all []string
+	for _, e := range joined.Unwrap() {
+		all = append(all, e.Error())
+	}
+	return strings.ReplaceAll(text, strings.Join(all, "\n"), strings.Join(all, "; "))
 }
 
 // printWarning prints a warning as one line.

@@ -81,6 +81,14 @@ func (p plane) rejectStop() error {
 	return nil
 }
 
+// wrapError says which control plane an error is about. Without a name the folder says that, which errors about one name.
+func (p plane) wrapError(err error) error {
+	if p.Name == "" {
+		return err
+	}
+	return fmt.Errorf("control plane %q: %w", p.Name, err)
+}
+
 func (p plane) isUp() bool { return p.State == planeRunning || p.State == planeStarting }
 
 // flag selects the control plane on a command line.

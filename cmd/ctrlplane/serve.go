@@ -18,6 +18,7 @@ import (
 	"github.com/ctrlplane/ctrlplane/controllers"
 	"github.com/ctrlplane/ctrlplane/internal/datadir"
 	"github.com/ctrlplane/ctrlplane/internal/kubeconfig"
+	"github.com/ctrlplane/ctrlplane/internal/limitread"
 	"github.com/ctrlplane/ctrlplane/ui"
 )
 
@@ -92,6 +93,12 @@ func checkUserKubeconfig() error {
 	path := kubeconfig.Path()
 	if path == "" {
 		return errors.New("--merge-kubeconfig: KUBECONFIG does not name a file: set it to one, or unset it")
+	}
+	switch {
+	case os.Getenv("KUBECONFIG") == "" && !filepath.IsAbs(path): // without a home folder it would be below the current one
+		return errors.New("--merge-kubeconfig: HOME is not set: set it, or KUBECONFIG to a file")
+	case limitread.IsStream(path): // reading may have no end
+		return fmt.Errorf("--merge-kubeconfig: kubeconfig %s is a pipe or a device, not a regular file: name another file in KUBECONFIG", path)
 	}
 	_, err := clientcmd.LoadFromFile(path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {

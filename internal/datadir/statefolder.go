@@ -55,8 +55,11 @@ func stateRoot() (string, error) {
 	xdgMutex.Lock()
 	defer xdgMutex.Unlock()
 	xdg.Reload()
-	if !filepath.IsAbs(xdg.StateHome) || !hasHome() {
+	switch {
+	case !hasHome():
 		return "", &StateFolderError{Err: errors.New("HOME is not set")}
+	case !filepath.IsAbs(xdg.StateHome):
+		return "", &StateFolderError{Err: errors.New("HOME is not an absolute path")}
 	}
 	return filepath.Join(xdg.StateHome, "ctrlplane"), nil
 }

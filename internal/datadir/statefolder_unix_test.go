@@ -39,6 +39,14 @@ func TestStateFolderThatCannotBeEntered(t *testing.T) {
 	}
 }
 
+func TestRelativeHomeFolder(t *testing.T) {
+	t.Setenv("XDG_STATE_HOME", "")
+	t.Setenv("HOME", "relative")
+	if _, err := List(); !IsStateFolderError(err) || !strings.Contains(err.Error(), "because HOME is not an absolute path: set it, or XDG_STATE_HOME") {
+		t.Errorf("got %v", err)
+	}
+}
+
 func TestNoHomeFolder(t *testing.T) {
 	t.Setenv("XDG_STATE_HOME", "")
 	t.Setenv("HOME", "")

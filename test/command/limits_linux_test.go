@@ -57,6 +57,17 @@ func TestSmallTemporaryFolder(t *testing.T) {
 	}
 }
 
+// TestPrivilegedPort has a user without privileges.
+func TestPrivilegedPort(t *testing.T) {
+	t.Parallel()
+	if first, err := os.ReadFile("/proc/sys/net/ipv4/ip_unprivileged_port_start"); err != nil || strings.TrimSpace(string(first)) != "1024" {
+		t.Skipf("users may use other ports: %q, %v", first, err)
+	}
+	cmd := program.Command(t, "run", "--port", "80", "--", "true")
+	testutil.Sandbox(t, cmd, 1000)
+	program.RequireFailure(t, cmd, 125, "cannot listen on 127.0.0.1:80: permission denied: choose a --port of at least 1024")
+}
+
 // TestListInaccessible has a data folder of another user, and a user without privileges.
 func TestListInaccessible(t *testing.T) {
 	t.Parallel()
