@@ -179,6 +179,9 @@ func peekEach(list func() ([]string, error), keep func(candidate) bool) (found [
 			continue
 		}
 		state, running, err := datadir.Peek(path)
+		if named, nameErr := datadir.Path(filepath.Base(path), ""); nameErr == nil && named == path {
+			state.Name = filepath.Base(path) // the user may have renamed the folder
+		}
 		if c := (candidate{path, state}); err == nil && running && keep(c) {
 			found = append(found, c)
 		}
