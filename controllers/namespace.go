@@ -146,7 +146,7 @@ func (c *namespaceController) syncNamespace(ctx context.Context, name string) {
 		c.forgetName(name)
 		return
 	}
-	if delay := c.untilDrained(name); delay > 0 {
+	if delay := c.untilDrained(ctx, name); delay > 0 {
 		if delay == namespaceGrace { // trace shows the first check's line
 			log.V(2).Info("Waiting for writes that were admitted before the deletion of the namespace", "namespace", name)
 		}
@@ -171,8 +171,9 @@ func (c *namespaceController) syncNamespace(ctx context.Context, name string) {
 }
 
 // untilDrained returns after which delay to check again whether the writes have ended that were admitted before a
-// namespace was deleted; 0 if they have. Writes that begin after the first check do not delay it.
-func (c *namespaceController) untilDrained(name string) time.Duration {
+// namespace was deleted; 0 if they have. Writes that begin after the first check do not delay it. The key is added as soon as
+// they have, too; the checks keep the control plane from being settled meanwhile.
+func (c *namespaceController) untilDrained(ctx context.Context, name string) time.Duration {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	w := c.drains[name]
@@ -181,7 +182,9 @@ func (c *namespaceController) untilDrained(name string) time.Duration {
 		c.drains[name] = w
 	}
 	if w.ended == nil {
-		w.ended = c.drain(name)
+		if w.ended = c.drain(name); w.ended != nil {
+			go c.addWhenEnded(ctx, name, w.ended)
+		}
 	}
 	select {
 	case <-w.ended:
@@ -189,6 +192,14 @@ func (c *namespaceController) untilDrained(name string) time.Duration {
 	default:
 		w.delay = min(max(2*w.delay, namespaceGrace), maxNamespaceGrace)
 		return w.delay
+	}
+}
+
+func (c *namespaceController) addWhenEnded(ctx context.Context, name string, ended <-chan struct{}) {
+	select {
+	case <-ended:
+		c.queue.Add(name)
+	case <-ctx.Done():
 	}
 }
 

@@ -233,8 +233,8 @@ func (s *reasonSearch) explainServiceName(u *unstructured.Unstructured) string {
 	return fmt.Sprintf("its Service %s (spec.serviceName) does not exist: its Pods have no DNS names", name)
 }
 
-// explainDisruptionBudget says that a PodDisruptionBudget never allows an eviction, or protects no Pod. Its controller counts none also if it cannot tell how
-// many there should be.
+// explainDisruptionBudget says that a PodDisruptionBudget never allows an eviction, or protects no Pod. Its controller counts none
+// also if it cannot tell how many there should be.
 func (s *reasonSearch) explainDisruptionBudget(u *unstructured.Unstructured) string {
 	var budget policyv1.PodDisruptionBudget
 	if err := convertObject(u, &budget); err != nil {
@@ -245,7 +245,10 @@ func (s *reasonSearch) explainDisruptionBudget(u *unstructured.Unstructured) str
 	if isUnobserved(u) {
 		return ""
 	}
-	if status.ExpectedPods > 0 && status.DisruptionsAllowed == 0 && status.CurrentHealthy >= status.ExpectedPods {
+	if c, _ := findCondition(u, policyv1.DisruptionAllowedCondition); c.Reason == policyv1.SyncFailedReason {
+		return "its " + describeCondition(c, "")
+	}
+	if status.ExpectedPods > 0 && status.DisruptionsAllowed == 0 && min(status.CurrentHealthy, status.DesiredHealthy) >= status.ExpectedPods {
 		return fmt.Sprintf("it allows no eviction although all of its Pods are healthy: it requires %d of %d", status.DesiredHealthy, status.ExpectedPods)
 	}
 	if status.ExpectedPods > 0 {

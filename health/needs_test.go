@@ -50,6 +50,10 @@ func TestExamineNeeds(t *testing.T) {
 		return `{apiVersion: batch/v1, kind: Job, metadata: {name: ` + name + `, namespace: shop, ownerReferences: [{apiVersion: batch/v1, kind: CronJob, name: x, uid: uid-of-x, controller: true}]},
   status: {conditions: [{type: ` + condition + `, status: "True", reason: BackoffLimitExceeded, lastTransitionTime: "2026-01-01T00:` + at + `Z"}]}}`
 	}
+	const active = `{apiVersion: batch/v1, kind: Job, metadata: {name: x-1, namespace: shop, creationTimestamp: "2026-01-01T00:01:10Z", ownerReferences: [{apiVersion: batch/v1, kind: CronJob, name: x, uid: uid-of-x, controller: true}]}}`
+	skipped := func(at string) string {
+		return strings.Replace(warning("x", "JobAlreadyActive", "not starting", "2026-01-01T"+at+"Z"), "Warning", "Normal", 1)
+	}
 	volume := func(policy, phase string) string {
 		return `{apiVersion: v1, kind: PersistentVolume, metadata: {name: x}, spec: {persistentVolumeReclaimPolicy: ` + policy + `, claimRef: {namespace: shop, name: c, uid: u}}, status: {phase: ` + phase + `}}`
 	}
@@ -96,12 +100,14 @@ func TestExamineNeeds(t *testing.T) {
 		"autoscaler that is off":     {scaler("{type: ScalingActive, status: \"False\", reason: ScalingDisabled, message: the replica count of the target is zero}"), web, "It does not scale: ScalingDisabled: the replica count of the target is zero."},
 		"autoscaler at its maximum":  {scaler("{type: ScalingLimited, status: \"True\", reason: TooManyReplicas, message: more than the maximum}"), web, "It is limited: TooManyReplicas: more than the maximum."},
 		"autoscaler at its minimum":  {scaler("{type: ScalingLimited, status: \"True\", reason: TooFewReplicas, message: less than the minimum}"), web, ""},
-		"skipped start":              {cronJob, strings.Replace(warning("x", "JobAlreadyActive", "not starting", "2026-01-01T00:02:00Z"), "Warning", "Normal", 1), "Its last start was skipped: Job x-1 is active and concurrencyPolicy is Forbid."},
-		"skipped start before":       {cronJob, strings.Replace(warning("x", "JobAlreadyActive", "not starting", "2026-01-01T00:00:00Z"), "Warning", "Normal", 1), ""},
+		"skipped start":              {cronJob, skipped("00:02:00") + "\n---\n" + active, "Its last start was skipped: Job x-1 is active and concurrencyPolicy is Forbid."},
+		"late start":                 {cronJob, skipped("00:01:00") + "\n---\n" + active, ""}, // which upstream reports as long as the Job before is active
 		"failed Job of a CronJob":    {cronJob, started("x-0", "Complete", "00:00") + "\n---\n" + started("x-1", "Failed", "01:00"), "Its last Job to finish, x-1, has failed: BackoffLimitExceeded."},
 		"Job of a CronJob":           {cronJob, started("x-0", "Failed", "00:00") + "\n---\n" + started("x-1", "Complete", "01:00"), ""},
 		"budget":                     {budget(", expectedPods: 1, desiredHealthy: 1, currentHealthy: 0"), web, ""},
 		"budget that allows nothing": {budget(", expectedPods: 2, desiredHealthy: 2, currentHealthy: 2"), web, "It allows no eviction although all of its Pods are healthy: it requires 2 of 2."},
+		"budget after an eviction":   {budget(", expectedPods: 2, desiredHealthy: 1, currentHealthy: 2"), web, ""},
+		"budget that is not synced":  {budget(", expectedPods: 2, desiredHealthy: 1, currentHealthy: 2, conditions: [{type: DisruptionAllowed, status: \"False\", reason: SyncFailed, message: foos does not implement the scale subresource}]"), web, "Its condition DisruptionAllowed is False: SyncFailed: foos does not implement the scale subresource."},
 		"budget that allows one":     {budget(", expectedPods: 2, desiredHealthy: 1, currentHealthy: 2, disruptionsAllowed: 1"), web, ""},
 		"budget without Pods":        {budget(", expectedPods: 0"), web, "Its selector matches no Pod."},
 		"budget of another Pod":      {budget(", expectedPods: 0"), labelled("wbe"), "Its selector matches no Pod."},

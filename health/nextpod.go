@@ -2,6 +2,7 @@ package health
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -43,20 +44,27 @@ func (s *reasonSearch) explainNoPod(u *unstructured.Unstructured) string {
 		}
 		return fmt.Sprintf("%s; the Job controller creates the next one %s after %s", failed, describeBackoff(&job), last)
 	case s.hasCreatedChildren(u): // which a podFailurePolicy does not count
-		return fmt.Sprintf("its Pods failed or were deleted; the Job controller creates the next one at least %s after the last of them", describeWait(podBackoff))
+		return fmt.Sprintf("its Pods failed or were deleted; the Job controller creates the next one at most %s after the last of them", describeWait(maxPodBackoff))
 	}
 	return ""
 }
 
-// isRefusedChildren reports whether the last that is known of the children of a workload is that they cannot be created.
+// isRefusedChildren reports whether the last that is known of the Pods of a workload is that they cannot be created. Events of the
+// same second have no order.
 func (s *reasonSearch) isRefusedChildren(u *unstructured.Unstructured) bool {
-	last := s.latestEvent(u, func(e *corev1.Event) bool { return isWarning(e) || e.Reason == podCreation })
-	return last != nil && isWarning(last)
+	refused, created := s.latestEvent(u, isWarning), s.latestEvent(u, isPodCreation)
+	return refused != nil && (created == nil || !eventTime(refused).Before(eventTime(created)))
 }
 
 // hasCreatedChildren reports whether the controller of a workload has created a Pod for it.
 func (s *reasonSearch) hasCreatedChildren(u *unstructured.Unstructured) bool {
-	return s.latestEvent(u, func(e *corev1.Event) bool { return e.Reason == podCreation }) != nil
+	return s.latestEvent(u, isPodCreation) != nil
+}
+
+// isPodCreation reports whether an event is about a Pod that a controller has created. That of StatefulSets writes the same about
+// claims.
+func isPodCreation(e *corev1.Event) bool {
+	return e.Reason == podCreation && !strings.HasPrefix(e.Message, "create Claim ")
 }
 
 // addNextPod adds to the reason why the last Pod of a Job has failed when the next one is created.
@@ -85,17 +93,18 @@ func awaitsNextPod(job *batchv1.Job) bool {
 	return job.Status.Failed > 0
 }
 
-// describeBackoff says how long after the last failure the next Pod of a Job is created. The controller counts the failures since
-// the last success, or those of each index, and also those that a podFailurePolicy ignores: the status has the sum of the others.
+// describeBackoff says how long after the last failure the next Pod of a Job is created at the latest. The controller counts the
+// failures since the last success, or those of each index, and since its own start; and also those that a podFailurePolicy ignores,
+// which the status does not count.
 func describeBackoff(job *batchv1.Job) string {
-	if job.Status.Succeeded > 0 || job.Spec.BackoffLimitPerIndex != nil || job.Spec.PodFailurePolicy != nil {
-		return "at least " + describeWait(podBackoff)
-	}
 	backoff := podBackoff
 	for i := int32(1); i < job.Status.Failed && backoff < maxPodBackoff; i++ {
 		backoff *= 2
 	}
-	return describeWait(min(backoff, maxPodBackoff))
+	if backoff = min(backoff, maxPodBackoff); job.Spec.PodFailurePolicy != nil {
+		backoff = maxPodBackoff
+	}
+	return "at most " + describeWait(backoff)
 }
 
 // describeWait formats a whole number of seconds.

@@ -18,7 +18,11 @@ func (s *reasonSearch) explainMissingNode(u *unstructured.Unstructured) string {
 	if node := s.getNode(name); node.object != nil || node.err != nil {
 		return ""
 	}
-	return fmt.Sprintf("its node %s does not exist: pod-garbage-collector-controller is going to delete the Pod", name)
+	text := fmt.Sprintf("its node %s does not exist", name)
+	if u.GetDeletionTimestamp() != nil && len(u.GetFinalizers()) > 0 {
+		return text
+	}
+	return text + ": pod-garbage-collector-controller is going to delete the Pod"
 }
 
 // nodeAnswer has a Node, neither it nor an error if it does not exist.

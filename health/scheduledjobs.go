@@ -30,10 +30,14 @@ func (s *reasonSearch) explainSkippedStart(u *unstructured.Unstructured, cronJob
 	if last == nil || len(cronJob.Status.Active) == 0 || cronJob.Spec.ConcurrencyPolicy != batchv1.ForbidConcurrent {
 		return ""
 	}
-	if started := cronJob.Status.LastScheduleTime; started != nil && eventTime(last).Before(started.Time) {
-		return ""
+	active := cronJob.Status.Active[0].Name
+	for _, job := range s.listOwned(jobResource, u) {
+		// The start may only have been late: upstream reports it as long as the Job before is active, and then makes its Job.
+		if created := job.GetCreationTimestamp(); job.GetName() == active && eventTime(last).After(created.Time) {
+			return fmt.Sprintf("its last start was skipped: Job %s is active and concurrencyPolicy is Forbid", active)
+		}
 	}
-	return fmt.Sprintf("its last start was skipped: Job %s is active and concurrencyPolicy is Forbid", cronJob.Status.Active[0].Name)
+	return ""
 }
 
 // explainFailedJob says why the last Job to finish has failed; "" if it has not.

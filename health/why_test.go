@@ -22,6 +22,11 @@ const (
 	ownedByJob = `ownerReferences: [{apiVersion: batch/v1, kind: Job, name: j, uid: uid-of-j, controller: true}]`
 )
 
+// created is the event of a controller that it has created something. Its time is that of the first warning of the tests.
+func created(by, message string) string {
+	return strings.Replace(warning(by, "SuccessfulCreate", message, "2026-01-01T00:00:00Z"), "Warning", "Normal", 1)
+}
+
 // whyCases has objects, and why the first of them is not healthy.
 var whyCases = []struct{ name, objects, want string }{
 	{"Deployment that was not observed", justMade, "Deployment web has no ReplicaSet: its controller has not created one"},
@@ -38,6 +43,11 @@ metadata: {namespace: shop, name: web-2, annotations: {deployment.kubernetes.io/
 status: {conditions: [{type: ReplicaFailure, status: "True", reason: FailedCreate, message: "pods \"web-2-a\" is forbidden: exceeded quota: few"}]}`,
 		`ReplicaSet web-2: FailedCreate: pods "web-2-a" is forbidden: exceeded quota: few`},
 	{"ReplicaSet without Pods", newSet, "ReplicaSet web-2 has no Pod: its controller has not created one"},
+	{"Pods are refused after one was created in the same second", newSet + "\n---\n" + warning("web-2", "FailedCreate", "webhook says no", "2026-01-01T00:00:00Z") +
+		"\n---\n" + created("web-2", "Created pod: web-2-a"),
+		"FailedCreate: webhook says no"},
+	{"ReplicaSet of which only a claim was created", newSet + "\n---\n" + created("web-2", "create Claim data-web-0 Pod web-0 in StatefulSet web success"),
+		"ReplicaSet web-2 has no Pod: its controller has not created one"},
 	{"ReplicaSet whose Pods are refused", newSet + "\n---\n" + warning("web-2", "FailedCreate", "webhook says no", "2026-01-01T00:00:00Z"),
 		"FailedCreate: webhook says no"},
 	{"unschedulable", justMade + "\n---\n" + newSet + "\n---\n" + `
@@ -108,17 +118,17 @@ status: {phase: Failed, containerStatuses: [{name: main, state: {terminated: {ex
 	{"Job that has failed without a Pod", `{apiVersion: batch/v1, kind: Job, metadata: {namespace: shop, name: j}, status: {conditions: [{type: Failed, status: "True", reason: DeadlineExceeded}]}}`,
 		"DeadlineExceeded"},
 	{"Job whose Pod was deleted", `{apiVersion: batch/v1, kind: Job, metadata: {namespace: shop, name: j}, spec: {parallelism: 1, backoffLimit: 6}, status: {failed: 1}}`,
-		"Job j has no Pod: 1 Pod failed or was deleted; the Job controller creates the next one 10 s after that"},
+		"Job j has no Pod: 1 Pod failed or was deleted; the Job controller creates the next one at most 10 s after that"},
 	{"Job whose Pods were deleted one after another", `{apiVersion: batch/v1, kind: Job, metadata: {namespace: shop, name: j}, spec: {parallelism: 1, backoffLimit: 6}, status: {failed: 3}}`,
-		"Job j has no Pod: 3 Pods failed or were deleted; the Job controller creates the next one 40 s after the last of them"},
+		"Job j has no Pod: 3 Pods failed or were deleted; the Job controller creates the next one at most 40 s after the last of them"},
 	{"Job that many Pods have failed of", `{apiVersion: batch/v1, kind: Job, metadata: {namespace: shop, name: j}, spec: {parallelism: 1, backoffLimit: 60}, status: {failed: 50}}`,
-		"Job j has no Pod: 50 Pods failed or were deleted; the Job controller creates the next one 10 min after the last of them"},
+		"Job j has no Pod: 50 Pods failed or were deleted; the Job controller creates the next one at most 10 min after the last of them"},
 	{"Job of which a Pod has succeeded", `{apiVersion: batch/v1, kind: Job, metadata: {namespace: shop, name: j}, spec: {parallelism: 1, completions: 3, backoffLimit: 6}, status: {failed: 2, succeeded: 1}}`,
-		"Job j has no Pod: 2 Pods failed or were deleted; the Job controller creates the next one at least 10 s after the last of them"},
+		"Job j has no Pod: 2 Pods failed or were deleted; the Job controller creates the next one at most 20 s after the last of them"},
 	{"Job whose deleted Pod does not count", `{apiVersion: batch/v1, kind: Job, metadata: {namespace: shop, name: j}, spec: {parallelism: 1, backoffLimit: 6}}` +
 		"\n---\n" + warning("j", "FailedCreate", "webhook says no", "2026-01-01T00:00:00Z") +
 		"\n---\n" + strings.Replace(warning("j", "SuccessfulCreate", "Created pod: j-a", "2026-01-02T00:00:00Z"), "Warning", "Normal", 1),
-		"Job j has no Pod: its Pods failed or were deleted; the Job controller creates the next one at least 10 s after the last of them"},
+		"Job j has no Pod: its Pods failed or were deleted; the Job controller creates the next one at most 10 min after the last of them"},
 	{"Job whose next Pod is refused", `{apiVersion: batch/v1, kind: Job, metadata: {namespace: shop, name: j}, spec: {parallelism: 1, backoffLimit: 6}, status: {failed: 1}}` +
 		"\n---\n" + strings.Replace(warning("j", "SuccessfulCreate", "Created pod: j-a", "2026-01-01T00:00:00Z"), "Warning", "Normal", 1) +
 		"\n---\n" + warning("j", "FailedCreate", "webhook says no", "2026-01-02T00:00:00Z"),
@@ -130,7 +140,7 @@ apiVersion: v1
 kind: Pod
 metadata: {namespace: shop, name: j-a, ` + ownedByJob + `}
 status: {phase: Failed, containerStatuses: [{name: main, state: {terminated: {exitCode: 1, reason: Error}}}]}`,
-		"Pod j-a: container main exited with code 1 (Error); the Job controller creates the next Pod 20 s after the last failure"},
+		"Pod j-a: container main exited with code 1 (Error); the Job controller creates the next Pod at most 20 s after the last failure"},
 	{"Job whose next Pod exists", `
 {apiVersion: batch/v1, kind: Job, metadata: {namespace: shop, name: j}, spec: {parallelism: 1, backoffLimit: 6}, status: {failed: 1, active: 1}}
 ---

@@ -72,6 +72,7 @@ func (n *Node) ownerElsewhere(owner *observe.Object) *observe.Object {
 		for _, line := range s.LogLines {
 			attrs, found := strings.CutPrefix(line, otherNamespace)
 			_, key, _ := strings.Cut(attrs, " owner=")
+			key = key[strings.LastIndexByte(key, ' ')+1:] // after the kind
 			if namespace, name, _ := strings.Cut(key, "/"); found && name == owner.Name {
 				o := *owner
 				o.Namespace = namespace

@@ -33,7 +33,7 @@ func TestAbsentOwners(t *testing.T) {
 	ofChild := &observe.Synced{Controller: garbageCollector, Queue: itemQueue, ID: 4, Key: "default/child", KeyBasis: observe.BasisLog, Add: 2, CauseSync: 3, Sure: true}
 	atOnce := *ofChild
 	atOnce.CauseSync = 1
-	elsewhere := &observe.Logged{Controller: garbageCollector, Level: -2, Message: otherNamespace, Sync: 1, Attrs: []observe.Attr{{Key: "item", Value: "default/child"}, {Key: "owner", Value: "shop/parent"}}}
+	elsewhere := &observe.Logged{Controller: garbageCollector, Level: -2, Message: otherNamespace, Sync: 1, Attrs: []observe.Attr{{Key: "item", Value: "default/child"}, {Key: "owner", Value: "ConfigMap shop/parent"}}}
 	other := &observe.Delivered{Controller: garbageCollector, Change: observe.Deleted, Object: configMap("other"), Queues: []string{changes}, Adds: []uint64{2}}
 	ofOther := &observe.Synced{Controller: garbageCollector, Queue: changes, ID: 3, Key: "default/other", KeyBasis: observe.BasisEvent, Add: 2, Cause: 4, Sure: true}
 	for name, c := range map[string]struct {

@@ -15,18 +15,29 @@ type dueStart struct {
 }
 
 // noteDueStarts notes which Jobs were created or replaced in a sync that a timer has queued: the start of their CronJob was due, and
-// the last event that led to that timer is not the reason. A Job that is deleted before the next one is created is replaced;
-// those beyond the limits of the history are deleted after that.
+// the last event that led to that timer is not the reason. A Job that is deleted before the next one is created is replaced if it
+// is the last one that was created: those beyond the limits of the history are older.
 func (g *graph) noteDueStarts() {
-	starts := map[*Node]*Node{} // by sync, the first creation
+	starts := map[*Node]*Node{}         // by sync, the first creation
+	last := map[observe.Object]string{} // by CronJob, the Job that was created last
+	before := map[*Node]string{}        // by creation in starts, the Job that was created before
 	for _, c := range g.calls {
-		if s := c.scheduledSync(); s != nil && c.Verb == "create" && starts[s] == nil {
-			starts[s] = c
-			c.start = &dueStart{cronJob: cronJobOf(c.Object)}
+		if c.Controller != cronJobController || c.Object.Resource != "jobs" || c.Verb != "create" {
+			continue
 		}
+		cronJob := cronJobOf(c.Object)
+		if s := c.scheduledSync(); s != nil && starts[s] == nil {
+			starts[s], before[c] = c, last[*cronJob]
+			c.start = &dueStart{cronJob: cronJob}
+		}
+		last[*cronJob] = c.Object.Name
 	}
 	for _, c := range g.calls {
-		if start := starts[c.scheduledSync()]; start != nil && c.Verb == "delete" && c.Time.Before(start.Time) {
+		start := starts[c.scheduledSync()]
+		if start == nil || c.Verb != "delete" || !c.Time.Before(start.Time) {
+			continue
+		}
+		if name := before[start]; name == "" || name == c.Object.Name {
 			c.start = &dueStart{cronJob: start.start.cronJob, replaces: true}
 		}
 	}

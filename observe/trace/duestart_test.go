@@ -28,15 +28,16 @@ func TestDueStartsOfCronJobs(t *testing.T) {
 	add(0, &observe.Called{Controller: "kubectl (admin)", Client: &observe.Caller{}, Verb: "create", Object: cronJob, Status: 201, ResourceVersion: "1",
 		Wrote: []observe.Written{{Resource: "cronjobs.batch", Namespace: "default", Name: "rep", ResourceVersion: "1"}}})
 	add(time.Millisecond, &observe.Delivered{Controller: cronJobController, Change: observe.Added, Object: cronJob, ResourceVersion: "1", Queues: []string{"cronjob"}, Adds: []uint64{1}})
+	write("create", "rep-1", "2", 1)
 	sync(1, &observe.Synced{Add: 1, Cause: 2, Sure: true})
-	add(time.Minute, &observe.Called{Controller: "kubectl (admin)", Client: &observe.Caller{}, Verb: "update", Subresource: "status", Object: job("rep-1"), Status: 200, ResourceVersion: "2",
-		Wrote: []observe.Written{{Resource: "jobs.batch", Namespace: "default", Name: "rep-1", ResourceVersion: "2"}}})
-	add(time.Millisecond, &observe.Delivered{Controller: cronJobController, Change: observe.Updated, Object: job("rep-1"), ResourceVersion: "2", Queues: []string{"cronjob"}, Adds: []uint64{2}})
+	add(time.Minute, &observe.Called{Controller: "kubectl (admin)", Client: &observe.Caller{}, Verb: "update", Subresource: "status", Object: job("rep-1"), Status: 200, ResourceVersion: "3",
+		Wrote: []observe.Written{{Resource: "jobs.batch", Namespace: "default", Name: "rep-1", ResourceVersion: "3"}}})
+	add(time.Millisecond, &observe.Delivered{Controller: cronJobController, Change: observe.Updated, Object: job("rep-1"), ResourceVersion: "3", Queues: []string{"cronjob"}, Adds: []uint64{2}})
 	sync(2, &observe.Synced{Add: 2, Cause: uint64(len(records)), Sure: true})
 	add(time.Minute, &observe.Logged{Controller: "other"})
-	write("delete", "rep-1", "3", 3)
-	write("create", "rep-2", "4", 3)
-	write("delete", "rep-0", "5", 3)
+	write("delete", "rep-0", "4", 3) // beyond the limit of the history
+	write("delete", "rep-1", "5", 3)
+	write("create", "rep-2", "6", 3)
 	sync(3, &observe.Synced{Add: 3, CauseSync: 2, Sure: true})
 	for name, want := range map[string]string{
 		"rep-1": "deleted Job rep-1 because a start of CronJob rep was due and its concurrencyPolicy is Replace.",
