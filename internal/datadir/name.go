@@ -67,8 +67,8 @@ func Path(name, override string) (string, error) {
 }
 
 // List returns the names of the control planes that have a folder in the platform's state
-// directory, running or not, sorted, also those of folders that this user may not enter. The error is a *StateFolderError if there is none that this
-// user can read.
+// directory, running or not, sorted, also those of folders that this user may not enter. The error is
+// a *StateFolderError if there is none that this user can read.
 func List() ([]string, error) {
 	root, err := stateRoot()
 	if err != nil {
