@@ -91,8 +91,9 @@ type namespaceController struct {
 
 // namespaceWait is the wait for the writes that were admitted before a namespace was deleted.
 type namespaceWait struct {
-	ended <-chan struct{} // nil until the API server has observed the deletion
-	delay time.Duration   // the latest, between two checks
+	ended   <-chan struct{} // nil until the API server has observed the deletion
+	awaited bool            // a goroutine adds the key when they have ended
+	delay   time.Duration   // the latest, between two checks
 }
 
 func (c *namespaceController) enqueueNamespace(obj any) {
@@ -182,14 +183,16 @@ func (c *namespaceController) untilDrained(ctx context.Context, name string) tim
 		c.drains[name] = w
 	}
 	if w.ended == nil {
-		if w.ended = c.drain(name); w.ended != nil {
-			go c.addWhenEnded(ctx, name, w.ended)
-		}
+		w.ended = c.drain(name)
 	}
 	select {
 	case <-w.ended:
 		return 0
 	default:
+		if w.ended != nil && !w.awaited {
+			w.awaited = true
+			go c.addWhenEnded(ctx, name, w.ended)
+		}
 		w.delay = min(max(2*w.delay, namespaceGrace), maxNamespaceGrace)
 		return w.delay
 	}

@@ -66,6 +66,39 @@ func TestNamespaceWaitsForWritesInFlight(t *testing.T) {
 	})
 }
 
+// A namespace that finalizers of its own keep is synced once for each event, and as soon as the writes have ended.
+func TestNamespaceIsSyncedOnceForAnEvent(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ended := make(chan struct{})
+		var deletions []time.Duration
+		began := time.Now()
+		c := &namespaceController{
+			queue:     workqueue.NewTypedRateLimitingQueue(workqueue.NewTypedItemExponentialFailureRateLimiter[string](namespaceRetry, namespaceRetryMax)),
+			delete:    func(context.Context, string) error { deletions = append(deletions, time.Since(began)); return nil },
+			isDeleted: func(string) bool { return true },
+			drain:     func(string) <-chan struct{} { return ended },
+			drains:    map[string]*namespaceWait{},
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		stopped := make(chan struct{})
+		go func() {
+			defer close(stopped)
+			c.run(ctx, func() bool { return true }, 1)
+		}()
+		now := metav1.Now()
+		c.enqueueNamespace(&v1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "ns", DeletionTimestamp: &now}})
+		const takes = 5*namespaceGrace + time.Millisecond // not when a check is due
+		time.Sleep(takes)
+		close(ended)
+		time.Sleep(time.Minute)
+		cancel()
+		<-stopped
+		if len(deletions) == 0 || deletions[0] != takes || len(deletions) > 2 { // the check that was due comes, too
+			t.Errorf("deleted after %v, want once or twice, after %v first", deletions, takes)
+		}
+	})
+}
+
 // While other API servers may admit writes for 5 s, the checks are as rare as those of a controller that polls.
 func TestNamespaceWaitIsNoHotLoop(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
