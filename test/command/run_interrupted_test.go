@@ -70,9 +70,9 @@ func TestCanceledJob(t *testing.T) {
 	r.sendSecond(t, syscall.SIGTERM)
 	r.requireExit(t, 143)
 	last := -1
-	for _, want := range []string{
+	for _, want := range []string{ // the annotation, which quotes the last one, is written at the same time as the one before
 		"ctrlplane: SIGINT received, sent to the command\n", "ctrlplane: SIGTERM received, sent to the command, which is killed if it still runs in 1s\n",
-		"ctrlplane: interrupted by SIGTERM after ", "the command was killed: it has ignored two signals",
+		"ctrlplane: interrupted by SIGTERM after ", "\nctrlplane: the command was killed: it has ignored two signals",
 	} {
 		at := strings.Index(r.stderr.String(), want)
 		if at <= last {
