@@ -3,7 +3,7 @@ package controllers
 import "k8s.io/kubernetes/cmd/kube-controller-manager/names"
 
 // keyResources are the resources of the objects that the keys of queues name, by controller and queue. Where events of other kinds
-// add a key, or a sync reads and writes objects of other kinds, these are not taken for the key.
+// add a key, or a sync reads and writes objects of other kinds, these are not the key.
 var keyResources = map[string]map[string]string{
 	names.DaemonSetController:                       {"daemonset": "daemonsets.apps"},
 	names.StatefulSetController:                     {"statefulset": "statefulsets.apps"},

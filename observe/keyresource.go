@@ -1,7 +1,7 @@
 package observe
 
 // SetKeyResources says, by the names of queues, of which resource the objects are that the keys name:
-// RESOURCE[.GROUP]. An object of another resource is not taken for such a key, and a key does not fail any more
+// RESOURCE[.GROUP]. An object of another resource is not such a key, and a key does not fail any more
 // once its object is deleted, until a later sync fails. It applies to each queue that is created after it.
 func (r *Recorder) SetKeyResources(byQueue map[string]string) {
 	if r == nil {

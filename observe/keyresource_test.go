@@ -33,7 +33,7 @@ func (b queueBench) sync(q interface {
 }
 
 // The keys of a queue name objects of one resource, where that is known. Those of other resources, which a sync reads or writes, or
-// an event of which has added the key, are not taken for it.
+// an event of which has added the key, are not it.
 func TestKeysAreOfTheResourceOfTheirQueue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newQueueBench(t)

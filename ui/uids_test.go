@@ -23,7 +23,7 @@ func TestWhyNamesTheObjectsOfUIDs(t *testing.T) {
 	}
 }
 
-// The name of the object is not repeated, and an object that was replaced by another one of the same name is not taken for that.
+// The name of the object is not repeated, and an object that was replaced by another one of the same name is not that one.
 func TestUIDsOfNamedAndFormerObjects(t *testing.T) {
 	const pod, former, claim = "79a1f214-ba67-46a3-8b74-9549dbd62758", "b2f85368-1b6f-49b2-87bb-4eeec10c20bb", "b2f85368-1b6f-49b2-87bb-4eeec10c20bc"
 	of := func(resource, kind, name, uid string) observe.Record {
