@@ -12,6 +12,27 @@ import (
 	"k8s.io/client-go/util/workqueue"
 )
 
+// startNamespaceController starts a controller, in a bubble of synctest. deleteNamespace sends it the event that the namespace ns
+// is marked as deleted, and stop returns when it has ended.
+func startNamespaceController(t *testing.T, c *namespaceController) (deleteNamespace, stop func()) {
+	c.queue = workqueue.NewTypedRateLimitingQueue(workqueue.NewTypedItemExponentialFailureRateLimiter[string](namespaceRetry, namespaceRetryMax))
+	c.drains = map[string]*namespaceWait{}
+	ctx, cancel := context.WithCancel(t.Context())
+	stopped := make(chan struct{})
+	go func() {
+		defer close(stopped)
+		c.run(ctx, func() bool { return true }, 1)
+	}()
+	now := metav1.Now()
+	deleteNamespace = func() {
+		c.enqueueNamespace(&v1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "ns", DeletionTimestamp: &now}})
+	}
+	return deleteNamespace, func() {
+		cancel()
+		<-stopped
+	}
+}
+
 // The content of a namespace is deleted once the API server has observed its deletion,
 // and the writes that were in flight then have ended.
 func TestNamespaceWaitsForWritesInFlight(t *testing.T) {
@@ -19,24 +40,16 @@ func TestNamespaceWaitsForWritesInFlight(t *testing.T) {
 		isDeleted, deleted, ended := true, make(chan string, 10), make(chan struct{})
 		var inFlight <-chan struct{}
 		c := &namespaceController{
-			queue: workqueue.NewTypedRateLimitingQueue(workqueue.NewTypedItemExponentialFailureRateLimiter[string](namespaceRetry, namespaceRetryMax)),
 			delete: func(_ context.Context, name string) error {
 				deleted <- name
 				return nil
 			},
 			isDeleted: func(string) bool { return isDeleted },
 			drain:     func(string) <-chan struct{} { return inFlight },
-			drains:    map[string]*namespaceWait{},
 		}
-		ctx, cancel := context.WithCancel(t.Context())
-		stopped := make(chan struct{})
-		go func() {
-			defer close(stopped)
-			c.run(ctx, func() bool { return true }, 1)
-		}()
-		now := metav1.Now()
+		deleteNamespace, stop := startNamespaceController(t, c)
 		sync := func() []string {
-			c.enqueueNamespace(&v1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "ns", DeletionTimestamp: &now}})
+			deleteNamespace()
 			<-time.After(2 * namespaceGrace)
 			synctest.Wait()
 			var names []string
@@ -61,8 +74,7 @@ func TestNamespaceWaitsForWritesInFlight(t *testing.T) {
 		if got := sync(); len(got) != 0 || c.queue.Len() != 0 {
 			t.Errorf("deleted %v after the namespace was created again", got)
 		}
-		cancel()
-		<-stopped
+		stop()
 	})
 }
 
@@ -73,26 +85,17 @@ func TestNamespaceIsSyncedOnceForAnEvent(t *testing.T) {
 		var deletions []time.Duration
 		began := time.Now()
 		c := &namespaceController{
-			queue:     workqueue.NewTypedRateLimitingQueue(workqueue.NewTypedItemExponentialFailureRateLimiter[string](namespaceRetry, namespaceRetryMax)),
 			delete:    func(context.Context, string) error { deletions = append(deletions, time.Since(began)); return nil },
 			isDeleted: func(string) bool { return true },
 			drain:     func(string) <-chan struct{} { return ended },
-			drains:    map[string]*namespaceWait{},
 		}
-		ctx, cancel := context.WithCancel(t.Context())
-		stopped := make(chan struct{})
-		go func() {
-			defer close(stopped)
-			c.run(ctx, func() bool { return true }, 1)
-		}()
-		now := metav1.Now()
-		c.enqueueNamespace(&v1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "ns", DeletionTimestamp: &now}})
+		deleteNamespace, stop := startNamespaceController(t, c)
+		deleteNamespace()
 		const takes = 5*namespaceGrace + time.Millisecond // not when a check is due
 		time.Sleep(takes)
 		close(ended)
 		time.Sleep(time.Minute)
-		cancel()
-		<-stopped
+		stop()
 		if len(deletions) == 0 || deletions[0] != takes || len(deletions) > 2 { // the check that was due comes, too
 			t.Errorf("deleted after %v, want once or twice, after %v first", deletions, takes)
 		}
@@ -107,30 +110,22 @@ func TestNamespaceWaitIsNoHotLoop(t *testing.T) {
 		time.AfterFunc(takes, func() { close(ended) })
 		var checks atomic.Int32
 		c := &namespaceController{
-			queue:  workqueue.NewTypedRateLimitingQueue(workqueue.NewTypedItemExponentialFailureRateLimiter[string](namespaceRetry, namespaceRetryMax)),
 			delete: func(context.Context, string) error { deleted <- time.Now(); return nil },
 			isDeleted: func(string) bool {
 				checks.Add(1)
 				return true
 			},
-			drain:  func(string) <-chan struct{} { return ended },
-			drains: map[string]*namespaceWait{},
+			drain: func(string) <-chan struct{} { return ended },
 		}
-		ctx, cancel := context.WithCancel(t.Context())
-		stopped := make(chan struct{})
-		go func() {
-			defer close(stopped)
-			c.run(ctx, func() bool { return true }, 1)
-		}()
-		began, now := time.Now(), metav1.Now()
-		c.enqueueNamespace(&v1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "ns", DeletionTimestamp: &now}})
+		deleteNamespace, stop := startNamespaceController(t, c)
+		began := time.Now()
+		deleteNamespace()
 		if took := (<-deleted).Sub(began); took < takes || took > takes+maxNamespaceGrace {
 			t.Errorf("deleted after %v", took)
 		}
 		if n := checks.Load(); n > 10 {
 			t.Errorf("%d checks in %v", n, takes)
 		}
-		cancel()
-		<-stopped
+		stop()
 	})
 }

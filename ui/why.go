@@ -22,7 +22,7 @@ type ObjectState struct {
 	Log              string // says which command shows why a container of it has ended; may be empty
 	Unreported       string // as health.State.Unreported
 	Created          time.Time
-	FailedNode       string // says that the node of the Pod, or of that which Problem names, or the Node itself, was failed by a user; empty if it was not
+	FailedNode       string // says that a user has failed the Node, or that of the Pod which it or Problem is about; empty if not
 	Suspended        string // as health.State.Suspended
 	Simulation       string // says what is not simulated about it, in sentences; may be empty
 	Deletion         *health.Deletion
