@@ -260,7 +260,7 @@ func (s *session) kill(p *pod) {
 	if p.killTimer != nil {
 		p.killTimer.Stop()
 	}
-	p.renewal.stop()
+	p.renewal.close()
 	for _, c := range p.containers {
 		s.killCurrent(c)
 	}

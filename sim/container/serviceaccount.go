@@ -98,20 +98,24 @@ func (o *objects) hasRootCA(namespace string) bool {
 // while the machine sleeps, and tokens expire by the clock.
 const renewalCheckInterval = time.Minute
 
-// renewal is the timer for the tokens of a Pod.
+// refreshRetryInterval is about as often as a kubelet syncs a Pod (syncFrequency of its configuration).
+const refreshRetryInterval = time.Minute
+
+// renewal is the timer for the tokens of a Pod, and for content of its volumes that could not be read.
 type renewal struct {
 	now func() time.Time // nil = time.Now
 
-	mu    sync.Mutex
-	timer *time.Timer // nil if none is due
-	at    time.Time
+	mu     sync.Mutex
+	timer  *time.Timer // nil if none is due
+	at     time.Time
+	closed bool
 }
 
 // schedule makes renew run at a time, unless it does so earlier.
 func (r *renewal) schedule(at time.Time, renew func()) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.timer != nil && !at.Before(r.at) {
+	if r.closed || r.timer != nil && !at.Before(r.at) {
 		return
 	}
 	r.stopLocked()
@@ -147,6 +151,14 @@ func (r *renewal) clock() time.Time {
 func (r *renewal) stop() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	r.stopLocked()
+}
+
+// close stops the timer for good: a request for a token may end after that.
+func (r *renewal) close() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.closed = true
 	r.stopLocked()
 }
 
@@ -198,7 +210,12 @@ func (s *session) renewTokens(p *pod, at time.Time) {
 	}
 }
 
-// renew replaces the tokens of the volumes of a Pod.
+// retryRefresh makes the volumes of a Pod be read again in a while, as a kubelet does with each sync of the Pod.
+func (s *session) retryRefresh(p *pod) {
+	p.renewal.schedule(p.renewal.clock().Add(refreshRetryInterval), func() { s.renew(p) })
+}
+
+// renew replaces the tokens of the volumes of a Pod, and reads what they have from the API again.
 func (s *session) renew(p *pod) {
 	s.mu.Lock()
 	if s.ctx.Err() != nil || s.pods[p.uid] != p || p.volumes == nil {

@@ -2,7 +2,9 @@ package container
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -10,6 +12,7 @@ import (
 
 	authenticationv1 "k8s.io/api/authentication/v1"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/kubernetes/fake"
@@ -217,6 +220,75 @@ func TestTokensAreRenewed(t *testing.T) {
 			last = number
 			return true
 		})
+	}
+}
+
+// A request that fails once delays the new token, or the new content, by a minute.
+func TestFailedRefreshIsRepeated(t *testing.T) {
+	for resource, test := range map[string]struct {
+		verb  string
+		after time.Duration
+	}{
+		"serviceaccounts": {"create", 50 * time.Minute}, // a token is renewed after 48
+		"configmaps":      {"get", 2 * time.Minute},
+	} {
+		t.Run(resource, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				settings := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "m"}, Data: map[string]string{"a": "1"}}
+				f := newFixture(t, rootCA, settings)
+				f.countTokens()
+				pod := serviceAccountPod(3600, "sleep", "infinity")
+				c := &pod.Spec.Containers[0]
+				c.VolumeMounts = append(c.VolumeMounts, corev1.VolumeMount{Name: "v", MountPath: "/v"})
+				pod.Spec.Volumes = append(pod.Spec.Volumes, corev1.Volume{Name: "v", VolumeSource: configMapSource("m")})
+				f.start(pod)
+				f.await(pod, Running)
+				const both = "cat /api/token /v/a"
+				if got := f.exec(pod, both); got != "token-11" {
+					t.Fatalf("got %q", got)
+				}
+				var failed atomic.Bool
+				f.client.PrependReactor(test.verb, resource, func(clienttesting.Action) (bool, runtime.Object, error) {
+					first := failed.CompareAndSwap(false, true)
+					return first, nil, apierrors.NewInternalError(errors.New("once"))
+				})
+				if resource == "configmaps" {
+					settings.Data["a"] = "2"
+					if _, err := f.client.CoreV1().ConfigMaps("ns").Update(t.Context(), settings, metav1.UpdateOptions{}); err != nil {
+						t.Fatal(err)
+					}
+				}
+				time.Sleep(test.after) // of the bubble
+				got := f.exec(pod, both)
+				hasNewToken, hasNewSettings := !strings.HasPrefix(got, "token-1"), strings.HasSuffix(got, "2")
+				if !failed.Load() || !hasNewToken || hasNewSettings != (resource == "configmaps") {
+					t.Errorf("got %q, a request has failed: %v", got, failed.Load())
+				}
+			})
+		})
+	}
+}
+
+// A Pod is removed while a command waits for its token.
+func TestNoRenewalAfterRemoval(t *testing.T) {
+	f := newFixture(t, rootCA)
+	f.Stop()
+	client := waitingTokens{f.client, make(chan struct{}), make(chan struct{})}
+	f.startWith(client)
+	pod := serviceAccountPod(3600, "cat", "/api/token")
+	f.start(pod)
+	<-client.asked
+	s := f.active()
+	s.mu.Lock()
+	p := s.pods[pod.UID]
+	s.mu.Unlock()
+	f.Remove(pod.UID)
+	close(client.made)
+	f.Stop() // waits for the command
+	p.renewal.mu.Lock()
+	defer p.renewal.mu.Unlock()
+	if p.renewal.timer != nil {
+		t.Errorf("a renewal is due at %v", p.renewal.at)
 	}
 }
 

@@ -283,7 +283,8 @@ func (s *session) refresh(p *pod) {
 			s.renewTokens(p, renewAt)
 			err = writeFiles(dir.Dir, files, fsGroup(of))
 		}
-		if err != nil && s.ctx.Err() == nil { // it keeps its content, as on a real node
+		if err != nil && s.ctx.Err() == nil { // until the retry it keeps its content, as on a real node
+			s.retryRefresh(p)
 			s.cfg.RecordEvent(of, "", corev1.EventTypeWarning, "FailedMount", mountError{source.Name, err}.Error())
 		}
 	}
