@@ -33,6 +33,14 @@ func serviceAccountPod(expires int64, command ...string) *corev1.Pod {
 	return pod
 }
 
+// podOf returns what the runtime keeps of a Pod.
+func (f *fixture) podOf(of *corev1.Pod) *pod {
+	s := f.active()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.pods[of.UID]
+}
+
 // countTokens answers requests for tokens with their number.
 func (f *fixture) countTokens() *atomic.Int64 { return f.countTokensFor(time.Hour) }
 
@@ -225,47 +233,56 @@ func TestTokensAreRenewed(t *testing.T) {
 
 // A request that fails once delays the new token, or the new content, by a minute.
 func TestFailedRefreshIsRepeated(t *testing.T) {
-	for resource, test := range map[string]struct {
-		verb  string
-		after time.Duration
-	}{
-		"serviceaccounts": {"create", 50 * time.Minute}, // a token is renewed after 48
-		"configmaps":      {"get", 2 * time.Minute},
+	settings := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "m"}, Data: map[string]string{"a": "1"}}
+	f := newFixture(t, rootCA, settings)
+	f.countTokens()
+	pod := serviceAccountPod(3600, "sleep", "infinity")
+	c := &pod.Spec.Containers[0]
+	c.VolumeMounts = append(c.VolumeMounts, corev1.VolumeMount{Name: "v", MountPath: "/v"})
+	pod.Spec.Volumes = append(pod.Spec.Volumes, corev1.Volume{Name: "v", VolumeSource: configMapSource("m")})
+	f.start(pod)
+	f.await(pod, Running)
+	if got := f.exec(pod, "cat /api/token /v/a"); got != "token-11" {
+		t.Fatalf("got %q", got)
+	}
+	p := f.podOf(pod)
+	for _, test := range []struct{ verb, resource, old, want string }{
+		{"create", "serviceaccounts", "token-1", "token-2"},
+		{"get", "configmaps", "1", "2"},
 	} {
-		t.Run(resource, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				settings := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "m"}, Data: map[string]string{"a": "1"}}
-				f := newFixture(t, rootCA, settings)
-				f.countTokens()
-				pod := serviceAccountPod(3600, "sleep", "infinity")
-				c := &pod.Spec.Containers[0]
-				c.VolumeMounts = append(c.VolumeMounts, corev1.VolumeMount{Name: "v", MountPath: "/v"})
-				pod.Spec.Volumes = append(pod.Spec.Volumes, corev1.Volume{Name: "v", VolumeSource: configMapSource("m")})
-				f.start(pod)
-				f.await(pod, Running)
-				const both = "cat /api/token /v/a"
-				if got := f.exec(pod, both); got != "token-11" {
-					t.Fatalf("got %q", got)
-				}
-				var failed atomic.Bool
-				f.client.PrependReactor(test.verb, resource, func(clienttesting.Action) (bool, runtime.Object, error) {
-					first := failed.CompareAndSwap(false, true)
-					return first, nil, apierrors.NewInternalError(errors.New("once"))
-				})
-				if resource == "configmaps" {
-					settings.Data["a"] = "2"
-					if _, err := f.client.CoreV1().ConfigMaps("ns").Update(t.Context(), settings, metav1.UpdateOptions{}); err != nil {
-						t.Fatal(err)
-					}
-				}
-				time.Sleep(test.after) // of the bubble
-				got := f.exec(pod, both)
-				hasNewToken, hasNewSettings := !strings.HasPrefix(got, "token-1"), strings.HasSuffix(got, "2")
-				if !failed.Load() || !hasNewToken || hasNewSettings != (resource == "configmaps") {
-					t.Errorf("got %q, a request has failed: %v", got, failed.Load())
-				}
-			})
+		var failed atomic.Bool
+		f.client.PrependReactor(test.verb, test.resource, func(a clienttesting.Action) (bool, runtime.Object, error) {
+			if get, ok := a.(clienttesting.GetAction); ok && get.GetName() != "m" {
+				return false, nil, nil
+			}
+			return failed.CompareAndSwap(false, true), nil, apierrors.NewInternalError(errors.New("once"))
 		})
+		script := "cat /api/token"
+		if test.resource == "configmaps" {
+			script = "cat /v/a"
+			settings.Data["a"] = "2"
+			if _, err := f.client.CoreV1().ConfigMaps("ns").Update(t.Context(), settings, metav1.UpdateOptions{}); err != nil {
+				t.Fatal(err)
+			}
+		} else {
+			f.active().renew(p)
+		}
+		if event := <-f.events; !strings.HasPrefix(event, "FailedMount") {
+			t.Errorf("%s: got the event %q", test.resource, event)
+		}
+		if got := f.exec(pod, script); got != test.old {
+			t.Errorf("%s: got %q after the failure, want %q", test.resource, got, test.old)
+		}
+		p.renewal.mu.Lock()
+		isDue, in := p.renewal.timer != nil, time.Until(p.renewal.at)
+		p.renewal.mu.Unlock()
+		if !isDue || in > refreshRetryInterval {
+			t.Errorf("%s: a retry is due: %v, in %v", test.resource, isDue, in)
+		}
+		f.active().renew(p) // as the timer does
+		if got := f.exec(pod, script); got != test.want {
+			t.Errorf("%s: got %q after the retry, want %q", test.resource, got, test.want)
+		}
 	}
 }
 
@@ -278,10 +295,7 @@ func TestNoRenewalAfterRemoval(t *testing.T) {
 	pod := serviceAccountPod(3600, "cat", "/api/token")
 	f.start(pod)
 	<-client.asked
-	s := f.active()
-	s.mu.Lock()
-	p := s.pods[pod.UID]
-	s.mu.Unlock()
+	p := f.podOf(pod)
 	f.Remove(pod.UID)
 	close(client.made)
 	f.Stop() // waits for the command
