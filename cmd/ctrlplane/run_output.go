@@ -110,6 +110,25 @@ func (c *commandProcess) awaitOutputs(outputs []*passedOutput) (err error) {
 	return err
 }
 
+// awaitWritten returns when the last of the output of a command that has exited is written: written is closed then. It waits
+// as awaitOutputs does.
+func (c *commandProcess) awaitWritten(written <-chan struct{}) error {
+	late := time.NewTicker(leftoverOutputDelay)
+	defer late.Stop()
+	for {
+		select {
+		case <-written:
+			return nil
+		case <-c.unread:
+			return errOutputLost
+		case <-late.C:
+			if c.ending.Load() {
+				return errOutputLost
+			}
+		}
+	}
+}
+
 // interrupt forwards a signal to the command. Once that has exited, the signal ends the wait for
 // its output.
 func (c *commandProcess) interrupt(sig os.Signal) {

@@ -275,9 +275,14 @@ func (v *versionRun) wait(start func() error) {
 	if errors.Is(v.err, errOutputLost) { // flush would wait for the write that is stuck
 		return
 	}
-	for _, out := range v.outputs {
-		out.flush()
-	}
+	flushed := make(chan struct{})
+	go func() {
+		defer close(flushed)
+		for _, out := range v.outputs {
+			out.flush()
+		}
+	}()
+	v.err = cmp.Or(v.err, v.process.awaitWritten(flushed))
 }
 
 // exitCodeOf returns the exit code for several runs.

@@ -83,14 +83,16 @@ func TestRunEndsWhileItsOutputIsStuck(t *testing.T) {
 	for name, tt := range map[string]struct {
 		flags []string
 		pipes float64 // that the output of the command would fill: there are two
+		print string
 	}{
-		"the command has exited":  {[]string{"--report", "out"}, 1.5},
-		"the command still runs":  {[]string{"--report", "out"}, 15},
-		"two versions, which run": {[]string{"--kubernetes", "1.36,1.37"}, 15},
+		"the command has exited":      {[]string{"--report", "out"}, 1.5, "yes"},
+		"the command still runs":      {[]string{"--report", "out"}, 15, "yes"},
+		"two versions, which run":     {[]string{"--kubernetes", "1.36,1.37"}, 15, "yes"},
+		"two, without an end of line": {[]string{"--kubernetes", "1.36,1.37"}, 1.5, "yes | tr -d '\\n'"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			script := fmt.Sprintf("echo $$ >pid; yes | head -c %d", bytesForPipes(t, tt.pipes))
+			script := fmt.Sprintf("echo $$ >pid; %s | head -c %d", tt.print, bytesForPipes(t, tt.pipes))
 			r := startRun(t, minimal(append(tt.flags, "--", "sh", "-c", script)...)...)
 			testutil.Await(t, "full pipe", func() bool { return isFull(r.out) })
 			if tt.pipes < 2 {
