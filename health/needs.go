@@ -14,7 +14,6 @@ import (
 	resourcev1 "k8s.io/api/resource/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/utils/ptr"
 
 	"github.com/ctrlplane/ctrlplane/internal/requestlog"
@@ -48,7 +47,7 @@ func (s *reasonSearch) explainNeeds(u *unstructured.Unstructured) (string, error
 	if text == "" {
 		return "", s.err
 	}
-	return words.OneLine(text) + s.errorSuffix(), nil
+	return words.OneLine(text) + s.unreadSuffix() + s.errorSuffix(), nil
 }
 
 // DoubtOf returns a function that returns [State.Doubt] of an object that is healthy to Wait. It says nothing of a
@@ -96,11 +95,6 @@ func (s *State) addNeeds(search *reasonSearch, u *unstructured.Unstructured) err
 	return err
 }
 
-// missing reports whether an object does not exist.
-func (s *reasonSearch) missing(r schema.GroupVersionResource, namespace, name string) bool {
-	return s.get(r, namespace, name) == nil && s.err == nil
-}
-
 // explainIngress names the IngressClass, the Services, their ports and the Secrets that an Ingress refers to and that do not
 // exist.
 func (s *reasonSearch) explainIngress(u *unstructured.Unstructured) string {
@@ -136,15 +130,15 @@ func (s *reasonSearch) explainIngress(u *unstructured.Unstructured) string {
 		}
 	}
 	slices.Sort(texts) // those of several paths may be the same
-	return joinTexts(slices.Compact(texts)...)
+	return joinFirst(slices.Compact(texts))
 }
 
 // explainIngressBackend says that a Service or its port does not exist; "" if it does.
 func (s *reasonSearch) explainIngressBackend(namespace string, b *networkingv1.IngressServiceBackend) string {
-	u := s.get(coreResource("services"), namespace, b.Name)
+	u, missing := s.need(coreResource("services"), namespace, b.Name)
 	var svc corev1.Service
 	switch {
-	case u == nil && s.err == nil:
+	case missing:
 		return fmt.Sprintf("its backend Service %s does not exist", b.Name)
 	case u == nil || convertObject(u, &svc) != nil || svc.Spec.Type == corev1.ServiceTypeExternalName:
 		return ""
@@ -183,7 +177,7 @@ func (s *reasonSearch) explainBinding(u *unstructured.Unstructured) string {
 			texts = append(texts, fmt.Sprintf("its subject ServiceAccount %s/%s does not exist", to.Namespace, to.Name))
 		}
 	}
-	return joinTexts(texts...)
+	return joinFirst(texts)
 }
 
 // explainDeviceClasses names the DeviceClasses of a ResourceClaim that do not exist, of each request for which none exists.

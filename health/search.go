@@ -48,7 +48,7 @@ type sharedLists struct {
 	skipPods  bool // a Service whose Pods are not healthy is not explained: they are judged themselves
 	// skipPrograms leaves out which programs of a Pod do not run: the caller says so.
 	skipPrograms bool
-	nodes        map[string]nodeAnswer
+	reads        map[neededObject]readAnswer
 	skipping     map[string]bool // whether programs of namespaces do not run
 	answers      map[listedResource]*listAnswer
 	custom       *customAnswer // nil until it is asked for
@@ -67,7 +67,7 @@ type customAnswer struct {
 func newSharedLists() *sharedLists {
 	return &sharedLists{
 		answers: map[listedResource]*listAnswer{}, kinds: map[schema.GroupVersionKind]resource{}, applied: map[Ref]*unstructured.Unstructured{},
-		podsOfClaims: map[string]map[string][]podOfClaim{}, nodes: map[string]nodeAnswer{}, skipping: map[string]bool{},
+		podsOfClaims: map[string]map[string][]podOfClaim{}, reads: map[neededObject]readAnswer{}, skipping: map[string]bool{},
 	}
 }
 

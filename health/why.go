@@ -81,9 +81,11 @@ type reasonSearch struct {
 	lists   *sharedLists
 	owners  []types.UID // the custom resource that is explained, and the owned ones below it
 	err     error
-	log     *ContainerLog // as in State
-	failing Ref           // as in State
-	node    string        // as in State
+	needed  map[neededObject]bool // what the explained object refers to and was looked for
+	unread  bool                  // it refers to more than that
+	log     *ContainerLog         // as in State
+	failing Ref                   // as in State
+	node    string                // as in State
 }
 
 // noteNode notes the node of a Pod, or a Node, that the reason is about.
