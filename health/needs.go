@@ -9,10 +9,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
-	policyv1 "k8s.io/api/policy/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	resourcev1 "k8s.io/api/resource/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/utils/ptr"
 
@@ -33,7 +31,7 @@ var needs = map[string]func(*reasonSearch, *unstructured.Unstructured) string{
 	"CronJob.batch":                                (*reasonSearch).explainCronJob,
 	"HorizontalPodAutoscaler.autoscaling":          (*reasonSearch).explainAutoscaler,
 	"PodDisruptionBudget.policy":                   (*reasonSearch).explainDisruptionBudget,
-	"Pod":                                          (*reasonSearch).explainMissingNode,
+	"Pod":                                          (*reasonSearch).explainHealthyPod,
 	"PersistentVolume":                             (*reasonSearch).explainVolume,
 }
 
@@ -225,39 +223,4 @@ func (s *reasonSearch) explainServiceName(u *unstructured.Unstructured) string {
 		return ""
 	}
 	return fmt.Sprintf("its Service %s (spec.serviceName) does not exist: its Pods have no DNS names", name)
-}
-
-// explainDisruptionBudget says that a PodDisruptionBudget never allows an eviction, or protects no Pod. Its controller counts none
-// also if it cannot tell how many there should be.
-func (s *reasonSearch) explainDisruptionBudget(u *unstructured.Unstructured) string {
-	var budget policyv1.PodDisruptionBudget
-	if err := convertObject(u, &budget); err != nil {
-		s.recordError(err)
-		return ""
-	}
-	status := &budget.Status
-	if isUnobserved(u) {
-		return ""
-	}
-	if c, _ := findCondition(u, policyv1.DisruptionAllowedCondition); c.Reason == policyv1.SyncFailedReason {
-		return "its " + describeCondition(c, "")
-	}
-	if status.ExpectedPods > 0 && status.DisruptionsAllowed == 0 && min(status.CurrentHealthy, status.DesiredHealthy) >= status.ExpectedPods {
-		return fmt.Sprintf("it allows no eviction although all of its Pods are healthy: it requires %d of %d", status.DesiredHealthy, status.ExpectedPods)
-	}
-	if status.ExpectedPods > 0 {
-		return ""
-	}
-	selector, err := metav1.LabelSelectorAsSelector(budget.Spec.Selector)
-	if err != nil {
-		return ""
-	}
-	const nothing = "its selector matches no Pod"
-	if budget.Spec.Selector == nil {
-		return nothing
-	}
-	if pods := s.list(coreResource("pods"), u.GetNamespace(), metav1.ListOptions{LabelSelector: selector.String(), Limit: 1}); len(pods) > 0 || s.err != nil {
-		return ""
-	}
-	return nothing
 }

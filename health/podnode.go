@@ -7,6 +7,14 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
+// explainHealthyPod says that a Pod is going to be deleted as its node does not exist, or that it cannot be evicted.
+func (s *reasonSearch) explainHealthyPod(u *unstructured.Unstructured) string {
+	if missing := s.explainMissingNode(u); missing != "" {
+		return missing
+	}
+	return s.explainSeveralBudgets(u)
+}
+
 // explainMissingNode says that a Pod is assigned to a node that does not exist; "" if it is not. The controller also deletes a Pod
 // that has finished, but that one needs no node.
 func (s *reasonSearch) explainMissingNode(u *unstructured.Unstructured) string {
