@@ -197,7 +197,7 @@ func (s *reasonSearch) explainDeletion(u *unstructured.Unstructured) string {
 	}
 	of := u.GroupVersionKind().GroupKind()
 	if of == namespaceKind {
-		return text + explainNamespaceDeletion(u)
+		return text + s.explainNamespaceDeletion(u)
 	}
 	switch {
 	case of == crdKind:
