@@ -35,13 +35,13 @@ var needs = map[string]func(*reasonSearch, *unstructured.Unstructured) string{
 	"PersistentVolume":                             (*reasonSearch).explainVolume,
 }
 
-// explainNeeds says what an object that is healthy to kstatus needs and does not have. It fails if that is not known.
+// explainNeeds says what an object that is healthy to kstatus needs and does not have, such as an owner whose kind is served. It
+// fails if that is not known.
 func (s *reasonSearch) explainNeeds(u *unstructured.Unstructured) (string, error) {
-	rule := needs[u.GroupVersionKind().GroupKind().String()]
-	if rule == nil {
-		return "", nil
+	text := s.explainUnservedOwner(u)
+	if rule := needs[u.GroupVersionKind().GroupKind().String()]; rule != nil {
+		text = joinTexts(rule(s, u), text)
 	}
-	text := rule(s, u)
 	if text == "" {
 		return "", s.err
 	}

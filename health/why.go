@@ -65,7 +65,7 @@ func (s *reasonSearch) findReason(e *trackedObject, gone bool) string {
 	case e.object == nil:
 		return ""
 	case !gone:
-		return s.explainObject(beforeExpiry(e.object))
+		return joinTexts(s.explainObject(beforeExpiry(e.object)), s.explainUnservedOwner(e.object))
 	case e.object.GetDeletionTimestamp() == nil:
 		return "its deletion was not requested"
 	}
