@@ -93,7 +93,8 @@ func newListsOfOne() *sharedLists {
 // kindAnswer has the resource of a kind, or why it has none.
 type kindAnswer struct {
 	resource
-	err error
+	err      error
+	unserved string // why it is not served, once that was asked for
 }
 
 // findKind discovers a kind, only once for searches that share lists.

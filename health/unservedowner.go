@@ -1,6 +1,7 @@
 package health
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 
@@ -20,13 +21,23 @@ func (s *reasonSearch) explainUnservedOwner(u *unstructured.Unstructured) string
 		return ""
 	}
 	defer s.ignoreErrors()()
-	for _, owner := range u.GetOwnerReferences() {
+	s.err = nil
+	owners := u.GetOwnerReferences()
+	for _, owner := range owners[:min(len(owners), maxNeeded)] {
 		gvk := schema.FromAPIVersionAndKind(owner.APIVersion, owner.Kind)
-		if isAlwaysServed(gvk) || !errors.Is(s.findKind(gvk).err, errNotServed) {
+		if isAlwaysServed(gvk) {
 			continue
 		}
+		found := s.findKind(gvk)
+		if !errors.Is(found.err, errNotServed) {
+			continue
+		}
+		if found.unserved == "" {
+			found.unserved = cmp.Or(s.explainUnserved(Ref{gvk, u.GetNamespace(), owner.Name}), found.err.Error())
+			s.lists.kinds[gvk] = found
+		}
 		return fmt.Sprintf("its owner %s %s cannot be looked up: %s; until then garbage-collector-controller retries, and does not delete this object unless it saw the deletion of that owner",
-			owner.Kind, owner.Name, s.explainUnserved(Ref{gvk, u.GetNamespace(), owner.Name}))
+			owner.Kind, owner.Name, found.unserved)
 	}
 	return ""
 }

@@ -1,9 +1,13 @@
 package health
 
 import (
+	"errors"
 	"slices"
 	"strings"
 	"testing"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	clienttesting "k8s.io/client-go/testing"
 )
 
 // The garbage collector cannot look up an owner whose kind the API server does not serve.
@@ -42,6 +46,35 @@ func TestExamineUnservedOwner(t *testing.T) {
 				t.Errorf("got %s, %v\nwant %s", s.Problem(), err, tc.want)
 			}
 		})
+	}
+}
+
+// That a kind is not served is also said if the definitions cannot be listed.
+func TestUnservedOwnerWithoutDefinitions(t *testing.T) {
+	c := newCluster(t, strings.Replace(failedPod, "name: p", "name: c, ownerReferences: [{apiVersion: example.com/v1, kind: Widget, name: w, uid: u}]", 1))
+	for _, resource := range []string{"events", "customresourcedefinitions"} {
+		c.objects.PrependReactor("list", resource, func(clienttesting.Action) (bool, runtime.Object, error) {
+			return true, nil, errors.New("it is forbidden")
+		})
+	}
+	const want = "its owner Widget w cannot be looked up: kind Widget in example.com/v1: not served by the API server; until then"
+	if s, err := c.Examine(t.Context(), "pods", "shop", "c"); err != nil || !strings.Contains(s.Message, want) {
+		t.Errorf("got %s, %v", s.Message, err)
+	}
+}
+
+// Why a kind is not served is looked for once for all objects with such an owner.
+func TestDoubtsOfOneUnservedOwner(t *testing.T) {
+	const object = `{apiVersion: v1, kind: ConfigMap, metadata: {namespace: shop, name: c, ownerReferences: [{apiVersion: example.com/v1, kind: Widget, name: w, uid: u}]}}`
+	c := newCluster(t)
+	doubt := c.DoubtOf(t.Context())
+	for range 3 {
+		if got := doubt(parseObject(t, object)); !strings.Contains(got, "unknown kind Widget in example.com/v1") {
+			t.Errorf("got %q", got)
+		}
+	}
+	if n := len(c.kinds.Actions()) + len(c.objects.Actions()); n != 2 {
+		t.Errorf("%d requests, want 2: what is served, and the definitions", n)
 	}
 }
 
