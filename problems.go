@@ -2,6 +2,8 @@ package ctrlplane
 
 import (
 	"cmp"
+	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -32,6 +34,9 @@ type problemCounter struct {
 	informer func(runtime.Object) cache.SharedIndexInformer // nil if there is none
 	kinds    []countedKind
 	list     []observe.Problem
+	nodes    map[string]bool // that exist; nil if that is not known
+	nodesAt  countedKind     // as of when nodes was last read
+	nodeSets int             // how often nodes has changed
 }
 
 // countedKind is a kind whose objects are counted, as of when they were last read.
@@ -52,10 +57,12 @@ func newProblemCounter(informer func(runtime.Object) cache.SharedIndexInformer) 
 
 // count returns the problems at a time. It does not modify what it has returned before.
 func (c *problemCounter) count(now time.Time) []observe.Problem {
+	c.readNodes(now)
 	changed := false
 	for i := range c.kinds {
-		if informer := c.informer(c.kinds[i].object); informer != nil && c.kinds[i].mayDiffer(informer.LastSyncResourceVersion(), now) {
-			c.kinds[i].read(informer.GetStore().List(), now)
+		informer := c.informer(c.kinds[i].object)
+		if informer != nil && c.kinds[i].mayDiffer(fmt.Sprint(informer.LastSyncResourceVersion(), " ", c.nodeSets), now) {
+			c.kinds[i].read(informer.GetStore().List(), c.nodes, now)
 			changed = true
 		}
 	}
@@ -66,6 +73,30 @@ func (c *problemCounter) count(now time.Time) []observe.Problem {
 		}
 	}
 	return c.list
+}
+
+// readNodes reads which nodes exist.
+func (c *problemCounter) readNodes(now time.Time) {
+	informer := c.informer(&corev1.Node{})
+	if informer == nil || !informer.HasSynced() || !c.nodesAt.mayDiffer(informer.LastSyncResourceVersion(), now) {
+		return
+	}
+	nodes := map[string]bool{}
+	for _, name := range informer.GetStore().ListKeys() {
+		nodes[name] = true
+	}
+	if c.nodes == nil || !maps.Equal(nodes, c.nodes) {
+		c.nodes = nodes
+		c.nodeSets++
+	}
+}
+
+// isOnMissingNode reports whether an object is a Pod that has not finished and whose node is not one of those that exist, if these
+// are known.
+func isOnMissingNode(o any, nodes map[string]bool) bool {
+	pod, isPod := o.(*corev1.Pod)
+	return isPod && nodes != nil && pod.Spec.NodeName != "" && !nodes[pod.Spec.NodeName] &&
+		pod.Status.Phase != corev1.PodSucceeded && pod.Status.Phase != corev1.PodFailed
 }
 
 // mayDiffer reports whether objects may have other problems than when they were last read.
@@ -82,8 +113,8 @@ func (k *countedKind) mayDiffer(version string, now time.Time) bool {
 	return isOver(k.due)
 }
 
-// read counts the problems of objects.
-func (k *countedKind) read(objects []any, now time.Time) {
+// read counts the problems of objects, while nodes exist.
+func (k *countedKind) read(objects []any, nodes map[string]bool, now time.Time) {
 	k.due = time.Time{}
 	found := map[observe.What][]metav1.Object{}
 	completed := lastCompletedRuns(objects)
@@ -92,6 +123,9 @@ func (k *countedKind) read(objects []any, now time.Time) {
 			continue
 		}
 		what, due := health.TroubleOf(o, now)
+		if isOnMissingNode(o, nodes) {
+			what, due = observe.MissingNode, time.Time{}
+		}
 		if !due.IsZero() && (k.due.IsZero() || due.Before(k.due)) {
 			k.due = due
 		}

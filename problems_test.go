@@ -23,6 +23,7 @@ type fakeInformer struct {
 }
 
 func (i *fakeInformer) LastSyncResourceVersion() string { return i.version }
+func (i *fakeInformer) HasSynced() bool                 { return true }
 func (i *fakeInformer) GetStore() cache.Store           { return i }
 func (i *fakeInformer) List() []any                     { i.lists++; return i.Store.List() }
 
@@ -77,6 +78,7 @@ func TestProblemCounter(t *testing.T) {
 		}
 	}
 	expect(0, "")
+	nodes.put(t, &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n"}})
 	for _, name := range []string{"e", "d", "b", "a"} {
 		pods.put(t, unstartedPod(name, now))
 	}
@@ -91,6 +93,17 @@ func TestProblemCounter(t *testing.T) {
 	}
 	nodes.version += "1"
 	expect(time.Second, "4 Pod cannotStart a b d e 1 Job failed j ")
+	expect(time.Second, "4 Pod cannotStart a b d e 1 Job failed j ")
+	if err := nodes.Delete(&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n"}}); err != nil {
+		t.Fatal(err)
+	}
+	nodes.version += "1"
+	finished := unstartedPod("f", now)
+	finished.Status.Phase = corev1.PodSucceeded
+	pods.put(t, finished)
+	expect(0, "4 Pod missingNode a b d e 1 Job failed j ")
+	nodes.put(t, &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n"}})
+	expect(0, "4 Pod cannotStart a b d e 1 Job failed j ")
 	expect(time.Second, "4 Pod cannotStart a b d e 1 Job failed j ")
 	before := pods.lists
 	expect(time.Hour, "4 Pod cannotStart a b d e 1 Job failed j ")

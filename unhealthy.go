@@ -31,10 +31,16 @@ func (p *controlPlane) unhealthyObjects(ctx context.Context) ([]control.Unhealth
 			others = append(others, problem.Objects...)
 		}
 	}
-	deleted, err := p.deletedObjects(ctx)
+	calls, err := p.recentRecords(ctx, observe.Query{Kinds: []observe.Kind{observe.KindCalled}, Notable: true})
 	if err != nil {
 		return nil, err
 	}
+	syncs, err := p.recentRecords(ctx, observe.Query{Kinds: []observe.Kind{observe.KindSynced}, Controller: garbageCollectorName})
+	if err != nil {
+		return nil, err
+	}
+	others = append(others, unresolvedDependents(syncs, calls)...)
+	deleted := finalizingObjects(calls, time.Now().Add(-finalizingTime))
 	stuck, err := waiter.FindStuck(ctx, others, deleted)
 	var list []control.UnhealthyObject
 	for _, s := range stuck {
@@ -47,18 +53,45 @@ func (p *controlPlane) unhealthyObjects(ctx context.Context) ([]control.Unhealth
 }
 
 const (
-	searchedWrites = 4000            // the newest, for deletions
-	maxDeleted     = 20              // of which an object may still exist
-	finalizingTime = 5 * time.Second // for which controllers may do what finalizers are for
+	searchedRecords = 4000            // the newest
+	maxDeleted      = 20              // deleted objects, of which one may still exist
+	maxDependents   = 20              // objects whose owner may be of a kind that is not served
+	finalizingTime  = 5 * time.Second // for which controllers may do what finalizers are for
 )
 
-// deletedObjects returns the objects that were to be deleted lately, but not just now, and may wait for their finalizers.
-func (p *controlPlane) deletedObjects(ctx context.Context) ([]observe.Object, error) {
-	page, err := p.observer.Records(ctx, observe.Query{Kinds: []observe.Kind{observe.KindCalled}, Notable: true, Limit: searchedWrites})
-	if err != nil {
-		return nil, err
+func (p *controlPlane) recentRecords(ctx context.Context, q observe.Query) ([]observe.Record, error) {
+	q.Limit = searchedRecords
+	page, err := p.observer.Records(ctx, q)
+	return page.Records, err
+}
+
+// The garbage collector requeues the key of an owner that it cannot look up.
+const (
+	garbageCollectorName  = "garbage-collector-controller"
+	garbageCollectorQueue = "garbage_collector_attempt_to_delete"
+)
+
+// unresolvedDependents returns the objects, the last ones first, that clients have created with an owner whose key the garbage
+// collector has requeued when it last synced it: the kind of the owner may be not served.
+func unresolvedDependents(syncs, calls []observe.Record) (list []observe.Object) {
+	requeued := map[string]bool{}
+	for _, r := range syncs {
+		if s, ok := r.Event.(*observe.Synced); ok && s.Queue == garbageCollectorQueue {
+			requeued[s.Key] = s.Retried
+		}
 	}
-	return finalizingObjects(page.Records, time.Now().Add(-finalizingTime)), nil
+	for _, r := range slices.Backward(calls) {
+		c, ok := r.Event.(*observe.Called)
+		if !ok || c.Owner == nil || c.DryRun || c.Failed() || len(list) == maxDependents {
+			continue
+		}
+		o := observe.Object{Group: c.Object.Group, Resource: c.Object.Resource, Namespace: c.Object.Namespace, Name: c.Object.Name}
+		inNamespace := observe.Object{Namespace: o.Namespace, Name: c.Owner.Name}
+		if (requeued[inNamespace.Key()] || requeued[c.Owner.Name]) && !slices.Contains(list, o) {
+			list = append(list, o)
+		}
+	}
+	return list
 }
 
 // finalizingObjects returns the objects, the last ones first, that were marked as deleted before a time, and of which no record

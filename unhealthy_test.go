@@ -1,6 +1,7 @@
 package ctrlplane
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -40,5 +41,55 @@ func TestFinalizingObjects(t *testing.T) {
 	}
 	if diff := cmp.Diff([]string{"stuck", "one", "three"}, names); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
+// Of what clients have created, only what has an owner that the garbage collector tries to look up again may have one of an unknown kind.
+func TestUnresolvedDependents(t *testing.T) {
+	var syncs, calls []observe.Record
+	sync := func(queue, key string, retried bool) {
+		syncs = append(syncs, observe.Record{Event: &observe.Synced{Controller: garbageCollectorName, Queue: queue, Key: key, Retried: retried}})
+	}
+	create := func(name, owner string, change func(*observe.Called)) {
+		c := &observe.Called{Verb: "create", Status: 201, Object: observe.Object{Resource: "configmaps", Namespace: "ns", Name: name}}
+		if owner != "" {
+			c.Owner = &observe.Object{Kind: "Widget", Name: owner}
+		}
+		if change != nil {
+			change(c)
+		}
+		calls = append(calls, observe.Record{Event: c})
+	}
+	sync(garbageCollectorQueue, "ns/unknown", false)
+	sync(garbageCollectorQueue, "ns/unknown", true)
+	sync(garbageCollectorQueue, "ns/found", true)
+	sync(garbageCollectorQueue, "ns/found", false)
+	sync(garbageCollectorQueue, "other/elsewhere", true)
+	sync(garbageCollectorQueue, "cluster-wide", true)
+	sync("garbage_collector_graph_changes", "ns/changed", true)
+	create("a", "unknown", nil)
+	create("a", "unknown", nil)
+	create("b", "found", nil)
+	create("c", "elsewhere", nil)
+	create("d", "cluster-wide", nil)
+	create("e", "changed", nil)
+	create("f", "", nil)
+	create("g", "unknown", func(c *observe.Called) { c.DryRun = true })
+	create("h", "unknown", func(c *observe.Called) { c.Status = 409 })
+	var names []string
+	for _, o := range unresolvedDependents(syncs, calls) {
+		if o.GroupResource() != "configmaps" || o.Namespace != "ns" {
+			t.Errorf("got %+v", o)
+		}
+		names = append(names, o.Name)
+	}
+	if diff := cmp.Diff([]string{"d", "a"}, names); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+	for i := range 2 * maxDependents {
+		create(fmt.Sprint("many-", i), "unknown", nil)
+	}
+	if got := len(unresolvedDependents(syncs, calls)); got != maxDependents {
+		t.Errorf("got %d", got)
 	}
 }

@@ -4,10 +4,8 @@ import (
 	"slices"
 	"strings"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/types"
 )
 
 var apiServices = schema.GroupVersionResource{Group: apiServiceKind.Group, Version: "v1", Resource: "apiservices"}
@@ -28,8 +26,7 @@ func (s *reasonSearch) addUnavailableAPIs(text string) string {
 		return text
 	}
 	defer s.ignoreErrors()()
-	noObject, toNone := &unstructured.Unstructured{}, func(*unstructured.Unstructured) types.UID { return "" } // all belong to none
-	for _, api := range s.listRelated(apiServices, noObject, "", toNone, metav1.ListOptions{}) {
+	for _, api := range s.listAll(apiServices, "") {
 		name, state := "APIService "+api.GetName(), StateOf(&api)
 		if state.Status != Current && namesAPI(text, &api) && !strings.Contains(text, name+" is ") {
 			text = joinTexts(text, name+" is "+state.Message)

@@ -31,6 +31,8 @@ var servedKinds = []struct {
 	{"v1", "nodes", "Node", false},
 	{"v1", "pods", "Pod", true},
 	{"v1", "services", "Service", true},
+	{"v1", "endpoints", "Endpoints", true},
+	{"discovery.k8s.io/v1", "endpointslices", "EndpointSlice", true},
 	{"v1", "configmaps", "ConfigMap", true},
 	{"v1", "secrets", "Secret", true},
 	{"v1", "events", "Event", true},

@@ -36,12 +36,7 @@ func (s *reasonSearch) readApplied(r Ref) *unstructured.Unstructured {
 	if known || len(s.lists.applied) >= maxApplied {
 		return applied
 	}
-	found, known := s.lists.kinds[r.GroupVersionKind]
-	if !known {
-		found, _ = (&Waiter{kinds: s.kinds, objects: s.objects}).findResource(s.ctx, r.GroupVersionKind)
-		s.lists.kinds[r.GroupVersionKind] = found
-	}
-	if found.Name != "" { // it is served
+	if found := s.findKind(r.GroupVersionKind); found.err == nil {
 		applied = s.get(found.GroupVersionResource, r.Namespace, r.Name)
 	}
 	s.lists.applied[r] = applied

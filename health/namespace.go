@@ -1,18 +1,22 @@
 package health
 
 import (
+	"fmt"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/utils/ptr"
 )
 
 // explainNamespaceDeletion says what a Namespace waits for that is being deleted, beside its metadata.finalizers. The namespace
 // controller removes its own finalizer from spec.finalizers once it has deleted the content; others wait for other controllers.
-func explainNamespaceDeletion(u *unstructured.Unstructured) string {
-	left, text := remainingContent(u), ""
+func (s *reasonSearch) explainNamespaceDeletion(u *unstructured.Unstructured) string {
+	left, text := joinTexts(remainingContent(u), s.nameRemaining(u)), ""
 	listed, _, _ := unstructured.NestedStringSlice(u.Object, "spec", "finalizers")
 	others := slices.DeleteFunc(slices.Clone(listed), func(f string) bool { return f == string(corev1.FinalizerKubernetes) })
 	if len(others) > 0 {
@@ -41,4 +45,71 @@ func remainingContent(u *unstructured.Unstructured) string {
 		}
 	}
 	return strings.Join(left, "; ")
+}
+
+// Of the objects that remain in a Namespace, maxRemaining are named, of those of maxRemainingKinds kinds, of maxRemainingListed of each.
+const (
+	maxRemaining       = 3
+	maxRemainingKinds  = 10
+	maxRemainingListed = 20
+)
+
+// remainingCount matches how many objects of a resource remain, in the message of the namespace controller.
+var remainingCount = regexp.MustCompile(`([^\s.]+)\.(\S*) has (\d+) resource instances`)
+
+// nameRemaining names some of the objects that remain in a Namespace, those with finalizers first; "" if none is known.
+func (s *reasonSearch) nameRemaining(u *unstructured.Unstructured) string {
+	defer s.ignoreErrors()()
+	c, _ := findCondition(u, string(corev1.NamespaceContentRemaining))
+	var found []unstructured.Unstructured
+	var total int64
+	for i, reported := range remainingCount.FindAllStringSubmatch(c.Message, -1) {
+		count, err := strconv.ParseInt(reported[3], 10, 64)
+		if err == nil && i < maxRemainingKinds {
+			var objects []unstructured.Unstructured
+			objects, count = s.listRemaining(strings.TrimSuffix(reported[1]+"."+reported[2], "."), u.GetName(), count)
+			found = append(found, objects...)
+		}
+		total += count
+	}
+	slices.SortStableFunc(found, func(a, b unstructured.Unstructured) int {
+		return min(len(b.GetFinalizers()), 1) - min(len(a.GetFinalizers()), 1)
+	})
+	var names []string
+	for i := range found[:min(len(found), maxRemaining)] {
+		names = append(names, describeRemaining(&found[i]))
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	text := "remaining: " + strings.Join(names, ", ")
+	if more := total - int64(len(names)); more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	return text
+}
+
+func describeRemaining(u *unstructured.Unstructured) string {
+	name, finalizers := u.GetKind()+" "+u.GetName(), u.GetFinalizers()
+	switch len(finalizers) {
+	case 0:
+		return name
+	case 1:
+		return name + " (finalizer " + finalizers[0] + ")"
+	}
+	return name + " (finalizers " + strings.Join(finalizers, ", ") + ")"
+}
+
+// listRemaining lists the first objects of a resource in a namespace, and returns how many it has; as many as reported if that
+// is not known.
+func (s *reasonSearch) listRemaining(resource, namespace string, reported int64) ([]unstructured.Unstructured, int64) {
+	m, err := s.lists.mapper(s.kinds).Find(s.ctx, resource)
+	if err != nil {
+		return nil, reported
+	}
+	list, err := s.resourceClient(m.Resource, namespace).List(s.ctx, metav1.ListOptions{Limit: maxRemainingListed})
+	if err != nil {
+		return nil, reported
+	}
+	return list.Items, int64(len(list.Items)) + ptr.Deref(list.GetRemainingItemCount(), 0)
 }

@@ -9,12 +9,9 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
-	policyv1 "k8s.io/api/policy/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	resourcev1 "k8s.io/api/resource/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/utils/ptr"
 
 	"github.com/ctrlplane/ctrlplane/internal/requestlog"
@@ -34,21 +31,21 @@ var needs = map[string]func(*reasonSearch, *unstructured.Unstructured) string{
 	"CronJob.batch":                                (*reasonSearch).explainCronJob,
 	"HorizontalPodAutoscaler.autoscaling":          (*reasonSearch).explainAutoscaler,
 	"PodDisruptionBudget.policy":                   (*reasonSearch).explainDisruptionBudget,
-	"Pod":                                          (*reasonSearch).explainMissingNode,
+	"Pod":                                          (*reasonSearch).explainHealthyPod,
 	"PersistentVolume":                             (*reasonSearch).explainVolume,
 }
 
-// explainNeeds says what an object that is healthy to kstatus needs and does not have. It fails if that is not known.
+// explainNeeds says what an object that is healthy to kstatus needs and does not have, such as an owner whose kind is served. It
+// fails if that is not known.
 func (s *reasonSearch) explainNeeds(u *unstructured.Unstructured) (string, error) {
-	rule := needs[u.GroupVersionKind().GroupKind().String()]
-	if rule == nil {
-		return "", nil
+	text := s.explainUnservedOwner(u)
+	if rule := needs[u.GroupVersionKind().GroupKind().String()]; rule != nil {
+		text = joinTexts(rule(s, u), text)
 	}
-	text := rule(s, u)
 	if text == "" {
 		return "", s.err
 	}
-	return words.OneLine(text) + s.errorSuffix(), nil
+	return words.OneLine(text) + s.unreadSuffix() + s.errorSuffix(), nil
 }
 
 // DoubtOf returns a function that returns [State.Doubt] of an object that is healthy to Wait. It says nothing of a
@@ -96,11 +93,6 @@ func (s *State) addNeeds(search *reasonSearch, u *unstructured.Unstructured) err
 	return err
 }
 
-// missing reports whether an object does not exist.
-func (s *reasonSearch) missing(r schema.GroupVersionResource, namespace, name string) bool {
-	return s.get(r, namespace, name) == nil && s.err == nil
-}
-
 // explainIngress names the IngressClass, the Services, their ports and the Secrets that an Ingress refers to and that do not
 // exist.
 func (s *reasonSearch) explainIngress(u *unstructured.Unstructured) string {
@@ -136,15 +128,15 @@ func (s *reasonSearch) explainIngress(u *unstructured.Unstructured) string {
 		}
 	}
 	slices.Sort(texts) // those of several paths may be the same
-	return joinTexts(slices.Compact(texts)...)
+	return joinFirst(slices.Compact(texts))
 }
 
 // explainIngressBackend says that a Service or its port does not exist; "" if it does.
 func (s *reasonSearch) explainIngressBackend(namespace string, b *networkingv1.IngressServiceBackend) string {
-	u := s.get(coreResource("services"), namespace, b.Name)
+	u, missing := s.need(coreResource("services"), namespace, b.Name)
 	var svc corev1.Service
 	switch {
-	case u == nil && s.err == nil:
+	case missing:
 		return fmt.Sprintf("its backend Service %s does not exist", b.Name)
 	case u == nil || convertObject(u, &svc) != nil || svc.Spec.Type == corev1.ServiceTypeExternalName:
 		return ""
@@ -183,7 +175,7 @@ func (s *reasonSearch) explainBinding(u *unstructured.Unstructured) string {
 			texts = append(texts, fmt.Sprintf("its subject ServiceAccount %s/%s does not exist", to.Namespace, to.Name))
 		}
 	}
-	return joinTexts(texts...)
+	return joinFirst(texts)
 }
 
 // explainDeviceClasses names the DeviceClasses of a ResourceClaim that do not exist, of each request for which none exists.
@@ -231,39 +223,4 @@ func (s *reasonSearch) explainServiceName(u *unstructured.Unstructured) string {
 		return ""
 	}
 	return fmt.Sprintf("its Service %s (spec.serviceName) does not exist: its Pods have no DNS names", name)
-}
-
-// explainDisruptionBudget says that a PodDisruptionBudget never allows an eviction, or protects no Pod. Its controller counts none
-// also if it cannot tell how many there should be.
-func (s *reasonSearch) explainDisruptionBudget(u *unstructured.Unstructured) string {
-	var budget policyv1.PodDisruptionBudget
-	if err := convertObject(u, &budget); err != nil {
-		s.recordError(err)
-		return ""
-	}
-	status := &budget.Status
-	if isUnobserved(u) {
-		return ""
-	}
-	if c, _ := findCondition(u, policyv1.DisruptionAllowedCondition); c.Reason == policyv1.SyncFailedReason {
-		return "its " + describeCondition(c, "")
-	}
-	if status.ExpectedPods > 0 && status.DisruptionsAllowed == 0 && min(status.CurrentHealthy, status.DesiredHealthy) >= status.ExpectedPods {
-		return fmt.Sprintf("it allows no eviction although all of its Pods are healthy: it requires %d of %d", status.DesiredHealthy, status.ExpectedPods)
-	}
-	if status.ExpectedPods > 0 {
-		return ""
-	}
-	selector, err := metav1.LabelSelectorAsSelector(budget.Spec.Selector)
-	if err != nil {
-		return ""
-	}
-	const nothing = "its selector matches no Pod"
-	if budget.Spec.Selector == nil {
-		return nothing
-	}
-	if pods := s.list(coreResource("pods"), u.GetNamespace(), metav1.ListOptions{LabelSelector: selector.String(), Limit: 1}); len(pods) > 0 || s.err != nil {
-		return ""
-	}
-	return nothing
 }

@@ -7,6 +7,14 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
+// explainHealthyPod says that a Pod is going to be deleted as its node does not exist, or that it cannot be evicted.
+func (s *reasonSearch) explainHealthyPod(u *unstructured.Unstructured) string {
+	if missing := s.explainMissingNode(u); missing != "" {
+		return missing
+	}
+	return s.explainSeveralBudgets(u)
+}
+
 // explainMissingNode says that a Pod is assigned to a node that does not exist; "" if it is not. The controller also deletes a Pod
 // that has finished, but that one needs no node.
 func (s *reasonSearch) explainMissingNode(u *unstructured.Unstructured) string {
@@ -25,21 +33,7 @@ func (s *reasonSearch) explainMissingNode(u *unstructured.Unstructured) string {
 	return text + ": pod-garbage-collector-controller is going to delete the Pod"
 }
 
-// nodeAnswer has a Node, neither it nor an error if it does not exist.
-type nodeAnswer struct {
-	object *unstructured.Unstructured
-	err    error
-}
-
 // getNode reads a Node, only once for searches that share lists. It is not an error of the search if that fails.
-func (s *reasonSearch) getNode(name string) nodeAnswer {
-	answer, known := s.lists.nodes[name]
-	if !known {
-		defer s.ignoreErrors()()
-		s.err = nil
-		answer.object = s.get(coreResource("nodes"), "", name)
-		answer.err = s.err
-		s.lists.nodes[name] = answer
-	}
-	return answer
+func (s *reasonSearch) getNode(name string) readAnswer {
+	return s.read(neededObject{coreResource("nodes"), "", name})
 }

@@ -10,7 +10,10 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/dynamic"
+
+	"github.com/ctrlplane/ctrlplane/internal/kinds"
 )
 
 func coreResource(resource string) schema.GroupVersionResource {
@@ -48,11 +51,12 @@ type sharedLists struct {
 	skipPods  bool // a Service whose Pods are not healthy is not explained: they are judged themselves
 	// skipPrograms leaves out which programs of a Pod do not run: the caller says so.
 	skipPrograms bool
-	nodes        map[string]nodeAnswer
+	reads        map[neededObject]readAnswer
 	skipping     map[string]bool // whether programs of namespaces do not run
 	answers      map[listedResource]*listAnswer
 	custom       *customAnswer // nil until it is asked for
-	kinds        map[schema.GroupVersionKind]resource
+	kinds        map[schema.GroupVersionKind]kindAnswer
+	names        *kinds.Mapper                      // nil until it is asked for
 	applied      map[Ref]*unstructured.Unstructured // of inventories
 	// podsOfClaims are the Pods that use claims, by namespace and the claim's name.
 	podsOfClaims map[string]map[string][]podOfClaim
@@ -66,9 +70,17 @@ type customAnswer struct {
 
 func newSharedLists() *sharedLists {
 	return &sharedLists{
-		answers: map[listedResource]*listAnswer{}, kinds: map[schema.GroupVersionKind]resource{}, applied: map[Ref]*unstructured.Unstructured{},
-		podsOfClaims: map[string]map[string][]podOfClaim{}, nodes: map[string]nodeAnswer{}, skipping: map[string]bool{},
+		answers: map[listedResource]*listAnswer{}, kinds: map[schema.GroupVersionKind]kindAnswer{}, applied: map[Ref]*unstructured.Unstructured{},
+		podsOfClaims: map[string]map[string][]podOfClaim{}, reads: map[neededObject]readAnswer{}, skipping: map[string]bool{},
 	}
+}
+
+// mapper returns what maps the names of resources, for which it asks the server only once.
+func (l *sharedLists) mapper(server discovery.DiscoveryInterfaceWithContext) kinds.Mapper {
+	if l.names == nil {
+		l.names = new(kinds.NewMapper(server))
+	}
+	return *l.names
 }
 
 // newListsOfOne returns the lists for the only object that is explained.
@@ -76,6 +88,23 @@ func newListsOfOne() *sharedLists {
 	lists := newSharedLists()
 	lists.single = true
 	return lists
+}
+
+// kindAnswer has the resource of a kind, or why it has none.
+type kindAnswer struct {
+	resource
+	err      error
+	unserved string // why it is not served, once that was asked for
+}
+
+// findKind discovers a kind, only once for searches that share lists.
+func (s *reasonSearch) findKind(gvk schema.GroupVersionKind) kindAnswer {
+	found, known := s.lists.kinds[gvk]
+	if !known {
+		found.resource, found.err = (&Waiter{kinds: s.kinds, objects: s.objects}).findResource(s.ctx, gvk)
+		s.lists.kinds[gvk] = found
+	}
+	return found
 }
 
 type listedResource struct {
@@ -117,6 +146,12 @@ func (s *reasonSearch) listRelated(r schema.GroupVersionResource, u *unstructure
 		s.lists.answers[place] = answer
 	}
 	return answer.objects[u.GetUID()]
+}
+
+// listAll lists all objects of a resource, only once for searches that share lists.
+func (s *reasonSearch) listAll(r schema.GroupVersionResource, namespace string) []unstructured.Unstructured {
+	noObject, toNone := &unstructured.Unstructured{}, func(*unstructured.Unstructured) types.UID { return "" } // all belong to none
+	return s.listRelated(r, noObject, namespace, toNone, metav1.ListOptions{})
 }
 
 func (s *reasonSearch) resourceClient(r schema.GroupVersionResource, namespace string) dynamic.ResourceInterface {

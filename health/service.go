@@ -17,16 +17,18 @@ import (
 	"github.com/ctrlplane/ctrlplane/internal/words"
 )
 
-// explainBackends says why a Service has no Pod that requests could go to, or none for one of its ports; "" if it has, or
-// does not select any.
+// explainBackends says why a Service has no Pod that requests could go to, or none for one of its ports; "" if it has.
 func (s *reasonSearch) explainBackends(u *unstructured.Unstructured) string {
 	var svc corev1.Service
 	if err := convertObject(u, &svc); err != nil {
 		s.recordError(err)
 		return ""
 	}
-	if len(svc.Spec.Selector) == 0 || svc.Spec.Type == corev1.ServiceTypeExternalName {
+	switch {
+	case svc.Spec.Type == corev1.ServiceTypeExternalName:
 		return ""
+	case len(svc.Spec.Selector) == 0:
+		return s.explainManualEndpoints(&svc)
 	}
 	const noEndpoint = "it has no ready endpoint: its selector %s matches "
 	const intended = "it has no endpoint: its selector %s matches " // nothing fails

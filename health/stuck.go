@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -85,14 +86,25 @@ func (w *Waiter) findStuckKinds(ctx context.Context) (found []Stuck, err error) 
 	return found, nil
 }
 
-// findUnhealthy returns those of some objects that are not healthy.
+// findUnhealthy returns those of some objects that are not healthy, or that lack what they need.
 func (w *Waiter) findUnhealthy(ctx context.Context, known kinds.Mapper, others []observe.Object) (found []Stuck, err error) {
 	for _, o := range others {
-		s, err := w.examine(ctx, known, o.Kind, o.Namespace, o.Name, false)
+		kind := o.Kind
+		if o.Resource != "" {
+			kind = o.GroupResource()
+		}
+		if _, err := known.Find(ctx, kind); meta.IsNoMatchError(err) { // its kind is gone, too
+			continue
+		}
+		s, err := w.examine(ctx, known, kind, o.Namespace, o.Name, false)
 		if err != nil {
 			return found, err
 		}
-		if s.Status != Current && s.Status != NotFound { // otherwise it has changed since it was found
+		switch isKnown := slices.ContainsFunc(found, func(f Stuck) bool { return f.Ref == s.Ref }); {
+		case isKnown:
+		case s.Doubt != "": // as of a Pod whose node does not exist
+			found = append(found, Stuck{Unhealthy: Unhealthy{State: s, Reason: s.Doubt}})
+		case s.Status != Current && s.Status != NotFound: // otherwise it has changed since it was found
 			found = append(found, Stuck{Unhealthy: Unhealthy{State: s, Reason: s.Message}})
 		}
 	}

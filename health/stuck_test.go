@@ -72,6 +72,15 @@ status:
 	}
 }
 
+// A Pod whose node does not exist is stuck although it is ready.
+func TestFindStuckOnMissingNode(t *testing.T) {
+	c := newCluster(t, strings.Replace(runningPod, "status:", "spec: {nodeName: ghost}\nstatus:", 1), webPod("q", "web", `{phase: Running, conditions: [{type: Ready, status: "True"}]}`))
+	found, err := c.FindStuck(t.Context(), []observe.Object{{Kind: "Pod", Namespace: "shop", Name: "p"}, {Kind: "Pod", Namespace: "shop", Name: "q"}}, nil)
+	if err != nil || len(found) != 1 || found[0].Status != Current || found[0].Reason != "its node ghost does not exist: pod-garbage-collector-controller is going to delete the Pod" {
+		t.Errorf("got %+v, %v", found, err)
+	}
+}
+
 // Of what was deleted, objects that wait for a finalizer are stuck, of kinds that are still served.
 func TestFindStuckFinalizers(t *testing.T) {
 	c := newCluster(t, `{apiVersion: v1, kind: ConfigMap, metadata: {namespace: shop, name: kept, deletionTimestamp: "2026-01-02T03:04:05Z", finalizers: [example.com/wait]}}`,

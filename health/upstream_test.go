@@ -2,11 +2,13 @@ package health
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/tools/leaderelection/resourcelock"
 
 	"github.com/ctrlplane/ctrlplane/internal/testutil"
 )
@@ -40,6 +42,12 @@ func TestConstantsMatchTheJobControllers(t *testing.T) {
 	}
 }
 
+func TestLeaderAnnotation(t *testing.T) {
+	if leaderAnnotation != resourcelock.LeaderElectionRecordAnnotationKey {
+		t.Errorf("client-go has %s", resourcelock.LeaderElectionRecordAnnotationKey)
+	}
+}
+
 func TestNamespaceConditionsHaveThePrefix(t *testing.T) {
 	for _, c := range []corev1.NamespaceConditionType{
 		corev1.NamespaceDeletionDiscoveryFailure, corev1.NamespaceDeletionContentFailure, corev1.NamespaceDeletionGVParsingFailure,
@@ -47,6 +55,42 @@ func TestNamespaceConditionsHaveThePrefix(t *testing.T) {
 	} {
 		if !strings.HasPrefix(string(c), namespaceConditions) {
 			t.Errorf("condition %s does not begin with %s", c, namespaceConditions)
+		}
+	}
+}
+
+func TestUpstreamCountsWhatRemains(t *testing.T) {
+	source := testutil.UpstreamSource(t, "k8s.io/kubernetes", "pkg/controller/namespace/deletion/status_condition_utils.go")
+	if want := `Sprintf("%s.%s has %d resource instances", gvr.Resource, gvr.Group, numRemaining)`; !strings.Contains(source, want) {
+		t.Errorf("the namespace controller has no %s", want)
+	}
+	if found := remainingCount.FindStringSubmatch(fmt.Sprintf("Some resources are remaining: %s.%s has %d resource instances", "pods", "", 3)); !slices.Equal(found[1:], []string{"pods", "", "3"}) {
+		t.Errorf("got %q", found)
+	}
+}
+
+func TestUpstreamEvictsWithOneBudget(t *testing.T) {
+	source := testutil.UpstreamSource(t, "k8s.io/kubernetes", "pkg/registry/core/pod/storage/eviction.go")
+	for _, want := range []string{
+		"if len(pdbs) > 1 {",
+		"This pod has more than one PodDisruptionBudget, which the eviction subresource does not support.",
+		"pod.Status.Phase == api.PodPending || !pod.ObjectMeta.DeletionTimestamp.IsZero()",
+	} {
+		if !strings.Contains(source, want) {
+			t.Errorf("the eviction of Pods has no %s", want)
+		}
+	}
+}
+
+func TestUpstreamRetriesUnservedOwners(t *testing.T) {
+	source := testutil.UpstreamSource(t, "k8s.io/kubernetes", "pkg/controller/garbagecollector/garbagecollector.go")
+	for _, want := range []string{
+		"resource, namespaced, err := gc.apiResource(reference.APIVersion, reference.Kind)\n\tif err != nil {\n\t\treturn false, nil, err\n",
+		"if _, ok := err.(*restMappingError); ok {",
+		"// retry if garbage collection of an object failed.\n\t\treturn requeueItem",
+	} {
+		if !strings.Contains(source, want) {
+			t.Errorf("the garbage collector has no %s", want)
 		}
 	}
 }

@@ -65,7 +65,7 @@ func (s *reasonSearch) findReason(e *trackedObject, gone bool) string {
 	case e.object == nil:
 		return ""
 	case !gone:
-		return s.explainObject(beforeExpiry(e.object))
+		return joinTexts(s.explainObject(beforeExpiry(e.object)), s.explainUnservedOwner(e.object))
 	case e.object.GetDeletionTimestamp() == nil:
 		return "its deletion was not requested"
 	}
@@ -81,9 +81,11 @@ type reasonSearch struct {
 	lists   *sharedLists
 	owners  []types.UID // the custom resource that is explained, and the owned ones below it
 	err     error
-	log     *ContainerLog // as in State
-	failing Ref           // as in State
-	node    string        // as in State
+	needed  map[neededObject]bool // what the explained object refers to and was looked for
+	unread  bool                  // it refers to more than that
+	log     *ContainerLog         // as in State
+	failing Ref                   // as in State
+	node    string                // as in State
 }
 
 // noteNode notes the node of a Pod, or a Node, that the reason is about.
@@ -195,7 +197,7 @@ func (s *reasonSearch) explainDeletion(u *unstructured.Unstructured) string {
 	}
 	of := u.GroupVersionKind().GroupKind()
 	if of == namespaceKind {
-		return text + explainNamespaceDeletion(u)
+		return text + s.explainNamespaceDeletion(u)
 	}
 	switch {
 	case of == crdKind:

@@ -22,6 +22,7 @@ const (
 	WaitsForRestart What = "waitsForRestart" // a container has failed and is to be restarted: CrashLoopBackOff
 	Unschedulable   What = "unschedulable"
 	HasFailed       What = "failed"
+	MissingNode     What = "missingNode" // a Pod is assigned to a node that does not exist
 	NotReady        What = "notReady"
 	KeepsFailing    What = "keepsFailing" // a client tries a write again and again
 )

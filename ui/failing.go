@@ -62,6 +62,7 @@ var problemTexts = map[observe.What][2]string{
 	observe.WaitsForRestart: {"waits for a restart", "wait for a restart"},
 	observe.Unschedulable:   {"is unschedulable", "are unschedulable"},
 	observe.HasFailed:       {"failed", "failed"},
+	observe.MissingNode:     {"is on a missing node", "are on missing nodes"},
 	observe.NotReady:        {"is not Ready", "are not Ready"},
 	observe.KeepsFailing:    {"fails", "fail"},
 	"":                      {"has a problem", "have a problem"}, // any of these

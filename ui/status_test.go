@@ -334,6 +334,7 @@ func TestUnhealthyObjects(t *testing.T) {
 		{Object: observe.Object{Kind: "Namespace", Name: "gone"}, State: "Terminating", Since: now.Add(-95 * time.Second), Reason: "being deleted: Some resources are remaining: configmaps. has 1 resource instances; Some content in the namespace has finalizers remaining: example.com/wait in 1 resource instances"},
 		{Object: observe.Object{Kind: "Deployment", Namespace: "shop", Name: "late"}, State: "Failed", Reason: "ReplicaSet late-1: FailedCreate:\nexceeded quota: none"},
 		{Object: observe.Object{Kind: "APIService", Name: "v1.a.example.com"}, State: "InProgress", Since: now.Add(-5 * time.Second), Reason: "not available: ServiceNotFound"},
+		{Object: observe.Object{Kind: "Pod", Namespace: "shop", Name: "web"}, State: "Current", Reason: "its node n does not exist"},
 	}, now, maxStatusWidth)
 	const want = `
 OBJECT                       STATE        WHY
@@ -343,6 +344,7 @@ Namespace gone               terminating  for 1 m 35 s: being deleted: Some reso
                                           resource instances
 Deployment shop/late         failed       ReplicaSet late-1: FailedCreate: exceeded quota: none
 APIService v1.a.example.com  not ready    for 5.0 s: not available: ServiceNotFound
+Pod shop/web                 ready        its node n does not exist
 `
 	if diff := cmp.Diff(want, b.String()); err != nil || diff != "" {
 		t.Errorf("%v (-want +got):\n%s", err, diff)

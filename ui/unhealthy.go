@@ -22,14 +22,17 @@ func WriteUnhealthy(w io.Writer, list []control.UnhealthyObject, now time.Time, 
 			why = "for " + formatUptime(max(now.Sub(o.Since), 0)) + ": " + why
 		}
 		state := strings.ToLower(o.State)
-		if o.State == "InProgress" {
-			state = "not ready"
+		if name := stateNames[o.State]; name != "" {
+			state = name
 		}
 		rows = append(rows, []string{o.Object.String(), state, why})
 	}
 	_, err := io.WriteString(w, formatWrapped(rows, width))
 	return err
 }
+
+// stateNames are the states that have another name here than for kstatus.
+var stateNames = map[string]string{"InProgress": "not ready", "Current": "ready"}
 
 // uids matches the UIDs of Pods in the messages of kubelets.
 var uids = regexp.MustCompile(`\b[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\b`)

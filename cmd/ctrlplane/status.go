@@ -57,10 +57,11 @@ namespaces that are being deleted, other deleted objects that wait for their
 finalizers, and the Deployments whose rollout has exceeded its deadline, each with the
 reason; Pods, Jobs and Nodes with a problem, of many those with different owners
 first, and how many more there are: those of one owner with the same reason have one
-row; work that repeats itself without an end, such as that of a controller whose
-update causes its next sync; writes that an operator tries again and again and that
-fail; webhooks that could not be called and were ignored; and that the operator of
-"ctrlplane dev" has ended.
+row; objects that were created lately with an owner whose kind is not served; work
+that repeats itself without an end, such as that of a controller whose update causes
+its next sync; writes that an operator tries again and again and that fail; webhooks
+that could not be called and were ignored; and that the operator of "ctrlplane dev"
+has ended.
 If namespaces, Deployments and the like cannot be read within 5 s, the rest is shown,
 stderr says so, and the exit code is 1.
 

@@ -45,6 +45,39 @@ func TestConflictsNameWhoHadModifiedTheObject(t *testing.T) {
 	}
 }
 
+// Why of an object tells of a user's write that had a conflict, and who had modified the object; unless the user has succeeded since.
+func TestWhyTellsOfTheConflictOfAUser(t *testing.T) {
+	created := observe.Called{Verb: "create", Status: 201, ResourceVersion: "7", Wrote: deploymentWritten("7", false)}
+	other := observe.Called{Verb: "patch", ResourceVersion: "8", Wrote: deploymentWritten("8", false)}
+	conflict := observe.Called{Verb: "update", Status: 409, Conflict: true, Error: "modified"}
+	again := observe.Called{Verb: "update", ResourceVersion: "9", Wrote: deploymentWritten("9", false)}
+	const told = "kubectl (admin) failed to update Deployment web: conflict: shop-operator had modified the object to version 8."
+	for name, tc := range map[string]struct {
+		calls  []observe.Called
+		caused bool // the write that had a conflict has a cause, as one of an operator
+		want   bool
+	}{
+		"a conflict":        {[]observe.Called{created, other, conflict}, false, true},
+		"of an operator":    {[]observe.Called{created, other, conflict}, true, false},
+		"and then succeeds": {[]observe.Called{created, other, conflict, again}, false, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			records := clientCalls(tc.calls...)
+			records[1].Event.(*observe.Called).Controller = "shop-operator"
+			if tc.caused {
+				records[2].Event.(*observe.Called).Sync = 12
+			}
+			chain, err := Why(records, deployment("web"), Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if text := writeString(t, chain, Text, Style{}); strings.Contains(text, told) != tc.want {
+				t.Errorf("got\n%s", text)
+			}
+		})
+	}
+}
+
 // The last recorded write is not blamed for a conflict if another one may have been stored after it.
 func TestConflictsBlameNoWriteThatWasOvertaken(t *testing.T) {
 	created := observe.Called{Verb: "create", Status: 201, ResourceVersion: "7", Wrote: deploymentWritten("7", false)}

@@ -16,7 +16,7 @@ import (
 type What string
 
 // The changes. The zero value stands for the first of them that is recorded. Refused is the
-// last write that the API server has refused, except for a conflict. Failed is the last one
+// last write that the API server has refused, except for a conflict of a controller. Failed is the last one
 // whose outcome is not known, as after a timeout, or that was not tried, as under load.
 const (
 	Created What = "created"
@@ -209,11 +209,11 @@ func (n *Node) writeEffect(about observe.Object) What {
 	return Changed
 }
 
-// writeFailure returns Refused or Failed for a write that was answered with an error, other than for a conflict with
-// a stored object or because the object does not exist, and has stored nothing; "" for other nodes.
+// writeFailure returns Refused or Failed for a write that was answered with an error, other than because the object does not exist
+// or for a conflict with a stored object, which controllers retry, and has stored nothing; "" for other nodes.
 func (n *Node) writeFailure() What {
 	switch {
-	case !n.isWrite(), n.Status < http.StatusBadRequest, n.Conflict && !(n.creates() && n.refusedByRestore()), n.Status == http.StatusNotFound && n.Verb != "create" && !n.noStatus && !n.lacksNamespace(), n.isStored():
+	case !n.isWrite(), n.Status < http.StatusBadRequest, n.Conflict && !n.isByUser() && !(n.creates() && n.refusedByRestore()), n.Status == http.StatusNotFound && n.Verb != "create" && !n.noStatus && !n.lacksNamespace(), n.isStored():
 		return ""
 	case n.Status >= http.StatusInternalServerError, n.Status == http.StatusTooManyRequests, n.Status == http.StatusRequestTimeout:
 		return Failed

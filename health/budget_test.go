@@ -1,0 +1,55 @@
+package health
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	clienttesting "k8s.io/client-go/testing"
+)
+
+// The API server refuses to evict a Pod that several PodDisruptionBudgets select.
+func TestExamineSharedPods(t *testing.T) {
+	budget := func(name, app string) string {
+		return `{apiVersion: policy/v1, kind: PodDisruptionBudget, metadata: {name: ` + name + `, namespace: shop, generation: 1}, spec: {selector: {matchLabels: {app: ` + app + `}}},
+  status: {observedGeneration: 1, expectedPods: 2, desiredHealthy: 1, currentHealthy: 2, disruptionsAllowed: 1}}`
+	}
+	const ready = `{phase: Running, podIP: 10.1.0.1, conditions: [{type: Ready, status: "True"}]}`
+	pod := func(name, status string) string { return webPod(name, "web", status) }
+	const one = ", and an eviction supports only one for each Pod."
+	every := `{apiVersion: policy/v1, kind: PodDisruptionBudget, metadata: {name: every, namespace: shop}, spec: {selector: {}}}`
+	unset := `{apiVersion: policy/v1, kind: PodDisruptionBudget, metadata: {name: unset, namespace: shop}}`
+	for name, tc := range map[string]struct {
+		objects     []string
+		pod, budget string // of Pod p and PodDisruptionBudget a
+	}{
+		"one":               {[]string{pod("p", ready), budget("a", "web"), budget("b", "db"), unset}, "", ""},
+		"two":               {[]string{pod("p", ready), budget("a", "web"), budget("b", "web")}, "It cannot be evicted: PodDisruptionBudgets a, b select it" + one, "Its Pod p cannot be evicted: PodDisruptionBudget b selects it, too" + one},
+		"three":             {[]string{pod("p", ready), budget("a", "web"), budget("b", "web"), every}, "It cannot be evicted: PodDisruptionBudgets a, b, every select it" + one, "Its Pod p cannot be evicted: PodDisruptionBudgets b, every select it, too" + one},
+		"several Pods":      {[]string{pod("p", ready), pod("q", ready), pod("r", ready), pod("s", ready), pod("t", ready), budget("a", "web"), every}, "It cannot be evicted: PodDisruptionBudgets a, every select it" + one, "Its Pods p, q, r and 2 more cannot be evicted: PodDisruptionBudget every selects them, too" + one},
+		"not needed":        {[]string{pod("p", "{phase: Succeeded}"), pod("q", "{phase: Pending}"), budget("a", "web"), budget("b", "web")}, "", ""},
+		"that do not exist": {[]string{pod("p", ready)}, "", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := newCluster(t, tc.objects...)
+			if s, err := c.Examine(t.Context(), "pods", "shop", "p"); err != nil || s.Problem() != tc.pod {
+				t.Errorf("got %s, %v\nwant %s", s.Problem(), err, tc.pod)
+			}
+			if s, err := c.Examine(t.Context(), "poddisruptionbudgets", "shop", "a"); err != nil || s.Problem() != tc.budget {
+				t.Errorf("got %s, %v\nwant %s", s.Problem(), err, tc.budget)
+			}
+		})
+	}
+}
+
+// A user who may not list PodDisruptionBudgets learns what else is known of a Pod.
+func TestExamineWithoutBudgets(t *testing.T) {
+	c := newCluster(t, webPod("p", "web", `{phase: Running, conditions: [{type: Ready, status: "True"}]}`))
+	c.objects.PrependReactor("list", "poddisruptionbudgets", func(clienttesting.Action) (bool, runtime.Object, error) {
+		return true, nil, errors.New("poddisruptionbudgets is forbidden")
+	})
+	if s, err := c.Examine(t.Context(), "pods", "shop", "p"); err != nil || s.Status != Current || strings.Contains(s.Message, "forbidden") {
+		t.Errorf("got %+v, %v", s, err)
+	}
+}

@@ -1,0 +1,52 @@
+package health
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+
+	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/kubernetes/scheme"
+)
+
+// explainUnservedOwner says that the API server does not serve the kind of an owner of an object, which the garbage collector then
+// cannot look up: it retries, and neither deletes the object nor removes references to its other owners. Only of an owner whose
+// deletion it saw does it know that it is absent.
+func (s *reasonSearch) explainUnservedOwner(u *unstructured.Unstructured) string {
+	if u.GetDeletionTimestamp() != nil { // the garbage collector leaves it alone
+		return ""
+	}
+	defer s.ignoreErrors()()
+	s.err = nil
+	owners := u.GetOwnerReferences()
+	for _, owner := range owners[:min(len(owners), maxNeeded)] {
+		gvk := schema.FromAPIVersionAndKind(owner.APIVersion, owner.Kind)
+		if isAlwaysServed(gvk) {
+			continue
+		}
+		found := s.findKind(gvk)
+		if !errors.Is(found.err, errNotServed) {
+			continue
+		}
+		if found.unserved == "" {
+			found.unserved = cmp.Or(s.explainUnserved(Ref{gvk, u.GetNamespace(), owner.Name}), found.err.Error())
+			s.lists.kinds[gvk] = found
+		}
+		return fmt.Sprintf("its owner %s %s cannot be looked up: %s; until then garbage-collector-controller retries, and does not delete this object unless it saw the deletion of that owner",
+			owner.Kind, owner.Name, found.unserved)
+	}
+	return ""
+}
+
+// isAlwaysServed spares a request for what almost every owner is.
+func isAlwaysServed(gvk schema.GroupVersionKind) bool {
+	switch gvk.GroupVersion() {
+	case corev1.SchemeGroupVersion, appsv1.SchemeGroupVersion, batchv1.SchemeGroupVersion:
+		return scheme.Scheme.Recognizes(gvk)
+	}
+	return false
+}
