@@ -69,6 +69,7 @@ func (p *controlPlane) checkOptions(context.Context) (err error) {
 		Recorder:          p.recorderFor,
 		Connect:           p.controllerClientConfig,
 		Lent:              p.informerLoan.Wait,
+		OnUnlisted:        p.warnOfUnlisted,
 		Pace:              p.pace,
 		OnNode:            p.nodes.handlerForNodes(p.log),
 	})
