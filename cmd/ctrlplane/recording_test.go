@@ -10,7 +10,7 @@ import (
 func TestRecordingWithoutProblems(t *testing.T) {
 	const record = `{"seq":1,"time":"2026-07-01T12:00:01Z","kind":"controllerChanged","controller":"a","state":"running"}` + "\n"
 	for header, want := range map[string]string{
-		`{"kind":"ctrlplane","version":1,"time":"2026-07-01T12:00:00Z"}`:                 "ctrlplane: warning: recording x has no problems of Pods, Jobs, Nodes and writes: an earlier version of ctrlplane or --ui json has made it\n",
+		`{"kind":"ctrlplane","version":1,"time":"2026-07-01T12:00:00Z"}`:                 "ctrlplane: warning: recording x does not have the problems of Pods, Jobs, Nodes and writes: an earlier version of ctrlplane or --ui json has made it\n",
 		`{"kind":"ctrlplane","version":1,"time":"2026-07-01T12:00:00Z","problems":true}`: "",
 	} {
 		h := enterHome(t)
