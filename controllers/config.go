@@ -73,6 +73,9 @@ type Config struct {
 	// them wait. nil = it is not called.
 	OnUnlisted func(ctx context.Context, why string)
 
+	// CountsJobs keeps Jobs in an informer even if no controller needs one, for Informer.
+	CountsJobs bool
+
 	// Pace slows down the syncs of all controllers; nil = never.
 	Pace *intervene.Pace
 }

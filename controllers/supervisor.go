@@ -130,6 +130,9 @@ func (s *Supervisor) newInformers() (*sharedInformers, error) {
 	if err := informers.resyncNamespaces(s.config.NamespaceController.NamespaceSyncPeriod.Duration); err != nil {
 		return nil, errors.Join(err, informers.close())
 	}
+	if s.cfg.CountsJobs {
+		informers.newView(nil).Batch().V1().Jobs().Informer()
+	}
 	s.caches.Store(informers.typed)
 	return informers, nil
 }
