@@ -69,6 +69,8 @@ func (p *controlPlane) checkOptions(context.Context) (err error) {
 		Recorder:          p.recorderFor,
 		Connect:           p.controllerClientConfig,
 		Lent:              p.informerLoan.Wait,
+		OnUnlisted:        p.warnOfUnlisted,
+		CountsJobs:        p.config.APIServer.RuntimeConfig == "" && p.apiServerFlag("runtime-config") == "", // it has no Jobs without batch/v1
 		Pace:              p.pace,
 		OnNode:            p.nodes.handlerForNodes(p.log),
 	})

@@ -2,6 +2,7 @@ package controllers
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"log/slog"
 	"net/netip"
@@ -67,6 +68,13 @@ type Config struct {
 	// for longer than the controllers, and whose objects have no managed fields. It may
 	// wait. nil, or nil results, mean that the controllers have their own.
 	Lent func() (pods, nodes cache.SharedIndexInformer)
+
+	// OnUnlisted is called with the reasons if kinds cannot be listed when the controllers start, before ctx ends: those that need
+	// them wait. nil = it is not called.
+	OnUnlisted func(ctx context.Context, why string)
+
+	// CountsJobs keeps Jobs in an informer even if no controller needs one, for Informer.
+	CountsJobs bool
 
 	// Pace slows down the syncs of all controllers; nil = never.
 	Pace *intervene.Pace

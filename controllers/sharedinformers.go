@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"strings"
 	"sync"
 	"time"
@@ -154,8 +153,8 @@ func (s *sharedInformers) start() {
 // lists fail, as those of a kind that the API server does not serve, or of one with an object
 // that cannot be decoded, never succeed: only the controllers that need them wait. With a watch
 // cache the latter do not fail but ask to try again, forever. It does not wait for those of custom
-// resources, whose conversion webhook may be down.
-func (s *sharedInformers) waitForSync(ctx context.Context, log *slog.Logger) error {
+// resources, whose conversion webhook may be down. onUnlisted is called with why lists fail, if some do.
+func (s *sharedInformers) waitForSync(ctx context.Context, onUnlisted func(ctx context.Context, why string)) error {
 	limited, cancel := context.WithTimeoutCause(ctx, maxSyncWait, errors.New("not listed in time"))
 	defer cancel()
 	if s.typed.WaitForCacheSyncWithContext(limited).Err == nil {
@@ -178,7 +177,7 @@ func (s *sharedInformers) waitForSync(ctx context.Context, log *slog.Logger) err
 		if inProgress > 0 || len(reasons) == 0 {
 			reasons = append(reasons, err.Error())
 		}
-		log.Warn("some kinds cannot be listed: the controllers that need them wait", "err", strings.Join(reasons, "; "))
+		onUnlisted(ctx, strings.Join(reasons, "; "))
 	}
 	return nil
 }

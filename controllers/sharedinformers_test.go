@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"log/slog"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -58,10 +57,10 @@ func TestStartDoesNotWaitForAKindThatCannotBeListed(t *testing.T) {
 		var log bytes.Buffer
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
-		if err := s.waitForSync(ctx, slog.New(slog.NewTextHandler(&log, nil))); err != nil {
+		if err := s.waitForSync(ctx, func(_ context.Context, why string) { log.WriteString(why) }); err != nil {
 			t.Error(err)
 		}
-		if got := log.String(); !strings.Contains(got, "level=WARN") || !strings.Contains(got, "v1.ConfigMap: the server could not find") || strings.Contains(got, "v1.Pod") {
+		if got := log.String(); !strings.Contains(got, "v1.ConfigMap: the server could not find") || strings.Contains(got, "v1.Pod") {
 			t.Errorf("logged %q", got)
 		}
 		if got := view.unlisted(); len(got) != 1 || !strings.Contains(got[0], "v1.ConfigMap: the server could not find") {
@@ -82,7 +81,7 @@ func TestStartDoesNotWaitForAKindThatCannotBeListed(t *testing.T) {
 			t.Errorf("one that does not need the kind waits for %q", got)
 		}
 		cancel()
-		if err := s.waitForSync(ctx, slog.New(slog.DiscardHandler)); !errors.Is(err, context.Canceled) {
+		if err := s.waitForSync(ctx, func(context.Context, string) {}); !errors.Is(err, context.Canceled) {
 			t.Errorf("a start that is interrupted: %v", err)
 		}
 	})
@@ -102,10 +101,10 @@ func TestStartDoesNotWaitForAKindThatIsNeverReady(t *testing.T) {
 		var log bytes.Buffer
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 		defer cancel()
-		if err := s.waitForSync(ctx, slog.New(slog.NewTextHandler(&log, nil))); err != nil {
+		if err := s.waitForSync(ctx, func(_ context.Context, why string) { log.WriteString(why) }); err != nil {
 			t.Error(err)
 		}
-		if got := log.String(); !strings.Contains(got, "level=WARN") || !strings.Contains(got, "v1.ConfigMap: not listed in time") || strings.Contains(got, "v1.Pod") {
+		if got := log.String(); !strings.Contains(got, "v1.ConfigMap: not listed in time") || strings.Contains(got, "v1.Pod") {
 			t.Errorf("logged %q", got)
 		}
 	})
@@ -148,7 +147,7 @@ func TestStartWaitsForListsInProgress(t *testing.T) {
 				pods := view.InformerFor(&corev1.Pod{}, slowPods(list))
 				s.start()
 				var log bytes.Buffer
-				if err := s.waitForSync(t.Context(), slog.New(slog.NewTextHandler(&log, nil))); err != nil {
+				if err := s.waitForSync(t.Context(), func(_ context.Context, why string) { log.WriteString(why) }); err != nil {
 					t.Error(err)
 				}
 				if got := log.String(); !pods.HasSynced() || !strings.Contains(got, "v1.ConfigMap") || strings.Contains(got, "v1.Pod") {
@@ -175,7 +174,7 @@ func TestStartDoesNotWaitForLentInformersForLong(t *testing.T) {
 		var log bytes.Buffer
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
-		if err := s.waitForSync(ctx, slog.New(slog.NewTextHandler(&log, nil))); err != nil || !strings.Contains(log.String(), "v1.ConfigMap") {
+		if err := s.waitForSync(ctx, func(_ context.Context, why string) { log.WriteString(why) }); err != nil || !strings.Contains(log.String(), "v1.ConfigMap") {
 			t.Errorf("got %v, logged %q", err, log.String())
 		}
 	})
@@ -209,7 +208,7 @@ func TestNamespacesAreResynced(t *testing.T) {
 			t.Fatal(err)
 		}
 		s.start()
-		if err := s.waitForSync(t.Context(), slog.New(slog.DiscardHandler)); err != nil {
+		if err := s.waitForSync(t.Context(), func(context.Context, string) {}); err != nil {
 			t.Fatal(err)
 		}
 		resyncs := 0

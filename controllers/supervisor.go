@@ -33,6 +33,7 @@ import (
 	configv1alpha1conversion "k8s.io/kubernetes/pkg/controller/apis/config/v1alpha1"
 
 	"github.com/ctrlplane/ctrlplane/controllers/intervene"
+	"github.com/ctrlplane/ctrlplane/internal/informersync"
 	"github.com/ctrlplane/ctrlplane/internal/parallel"
 	"github.com/ctrlplane/ctrlplane/internal/useragent"
 )
@@ -61,6 +62,9 @@ func New(cfg Config) (*Supervisor, error) {
 	component, err := cfg.componentConfig()
 	if err != nil {
 		return nil, err
+	}
+	if cfg.OnUnlisted == nil {
+		cfg.OnUnlisted = func(context.Context, string) {}
 	}
 	s := &Supervisor{cfg: cfg, config: component, units: map[string]*unit{}, workers: workerCounts(component)}
 	for _, c := range buildCatalogue(component.Generic.Controllers, cfg.Extra) {
@@ -126,8 +130,20 @@ func (s *Supervisor) newInformers() (*sharedInformers, error) {
 	if err := informers.resyncNamespaces(s.config.NamespaceController.NamespaceSyncPeriod.Duration); err != nil {
 		return nil, errors.Join(err, informers.close())
 	}
+	if s.cfg.CountsJobs {
+		informers.newView(nil).Batch().V1().Jobs().Informer()
+	}
 	s.caches.Store(informers.typed)
 	return informers, nil
+}
+
+// UnsyncedResources returns the prefixes of the built-in resources that controllers need and that are not listed yet.
+func (s *Supervisor) UnsyncedResources() map[string]bool {
+	factory := s.caches.Load()
+	if factory == nil {
+		return nil
+	}
+	return informersync.Unsynced(factory)
 }
 
 // Informer returns the informer of the kind of an object, to read its cache; nil if no controller needs one.
@@ -198,7 +214,7 @@ func (s *Supervisor) Start(ctx context.Context, api APIServer) error {
 		}
 	}
 	s.informers.start()
-	if err := s.informers.waitForSync(ctx, s.cfg.Logger); err != nil {
+	if err := s.informers.waitForSync(ctx, s.cfg.OnUnlisted); err != nil {
 		return err
 	}
 	for _, name := range s.startOrder() {

@@ -66,6 +66,9 @@ func (t *target) restConfig() (*rest.Config, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := rejectSuspended(dir); err != nil {
+		return nil, err
+	}
 	if err := t.warnOfVersion(dir); err != nil {
 		return nil, err
 	}

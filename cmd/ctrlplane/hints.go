@@ -81,11 +81,20 @@ const suspended = "the control plane is suspended or overloaded"
 // noAnswerHint says why a control plane does not answer, and what to do about it.
 func (t *target) noAnswerHint() string {
 	if path, err := t.runningDataDir(); err == nil {
-		if info, err := datadir.Inspect(path); err == nil && info.Suspended {
-			return fmt.Sprintf(`the process of the control plane is suspended: continue it with "fg" in its shell, or with "kill -CONT %d"`, info.PID)
+		if err := rejectSuspended(path); err != nil {
+			return err.Error()
 		}
 	}
 	return fmt.Sprintf("%s: see %s, or stop it with %s and start it again", suspended, t.quoteCommand("logs"), t.quoteCommand("down"))
+}
+
+// rejectSuspended fails for a control plane whose process is suspended, before a request to it would time out.
+func rejectSuspended(dir string) error {
+	pid := datadir.SuspendedPID(dir)
+	if pid == 0 {
+		return nil
+	}
+	return fmt.Errorf(`the process of the control plane is suspended: continue it with "fg" in its shell, or with "kill -CONT %d"`, pid)
 }
 
 // hintAtSuspended says why a control plane accepts a connection and does not answer. Its own API has no other TLS server.

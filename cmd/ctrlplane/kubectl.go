@@ -83,10 +83,13 @@ func runKubectl(t *target, args []string) error {
 }
 
 // useKubeconfig makes kubectl use the kubeconfig of the running control plane, whose
-// path it returns. If none is running it returns why: verbs that need no server then
+// path it returns. If none is running, or it is suspended, it returns why: verbs that need no server then
 // work without one, and with an empty kubeconfig.
 func (t *target) useKubeconfig(flags *genericclioptions.ConfigFlags) (path string, notRunning error) {
 	dir, err := t.runningDataDir()
+	if err == nil {
+		err = rejectSuspended(dir)
+	}
 	if err == nil {
 		path = filepath.Join(dir, ctrlplane.KubeconfigFile)
 		// kubectl's limit of 5 requests/s protects shared servers; this one is not shared.

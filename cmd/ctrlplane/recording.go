@@ -24,6 +24,7 @@ import (
 type recordingFlags struct {
 	name     string // of the flag for the path
 	path, at string
+	problems bool // the verb shows the problems of objects
 	flags    *pflag.FlagSet
 }
 
@@ -77,6 +78,9 @@ func (r *recordingFlags) open() (*recordedSource, error) {
 	at, err := positionIn(recording, r.at)
 	if err != nil {
 		return nil, err
+	}
+	if r.problems && !recording.HasProblems {
+		printWarning(fmt.Sprintf("recording %s does not have the problems of Pods, Jobs, Nodes and writes: an earlier version of ctrlplane or --ui json has made it", r.path))
 	}
 	return &recordedSource{recording.At(at), recording}, nil
 }

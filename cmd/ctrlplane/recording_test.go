@@ -6,6 +6,23 @@ import (
 	"testing"
 )
 
+// TestRecordingWithoutProblems is about one of an earlier version, whose status would look healthy.
+func TestRecordingWithoutProblems(t *testing.T) {
+	const record = `{"seq":1,"time":"2026-07-01T12:00:01Z","kind":"controllerChanged","controller":"a","state":"running"}` + "\n"
+	for header, want := range map[string]string{
+		`{"kind":"ctrlplane","version":1,"time":"2026-07-01T12:00:00Z"}`:                 "ctrlplane: warning: recording x does not have the problems of Pods, Jobs, Nodes and writes: an earlier version of ctrlplane or --ui json has made it\n",
+		`{"kind":"ctrlplane","version":1,"time":"2026-07-01T12:00:00Z","problems":true}`: "",
+	} {
+		h := enterHome(t)
+		if err := os.WriteFile("x", []byte(header+"\n"+record), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if r := h.run(t, "status", "--from", "x"); r.code != 0 || r.stderr != want {
+			t.Errorf("%s: exit code %d, %q, want %q", header, r.code, r.stderr, want)
+		}
+	}
+}
+
 func TestUnusableRecordings(t *testing.T) {
 	const header = `{"kind":"ctrlplane","version":1,"time":"2026-07-01T12:00:00Z"}` + "\n"
 	const good = header + `{"seq":1,"time":"2026-07-01T12:00:01Z","kind":"controllerChanged","controller":"a","state":"running"}` + "\n"
@@ -21,8 +38,8 @@ func TestUnusableRecordings(t *testing.T) {
 		"name":      {[]string{"status", "--from", "good", "--name", "x"}, 2, "--from excludes --name and --data-dir"},
 		"follow":    {[]string{"trace", "pod/x", "-f", "--from", "good"}, 2, "--follow and --from exclude each other"},
 		"kind":      {[]string{"why", "po/x", "--from", "good"}, 2, `unknown kind "po": it is not in the recording: the recording has no short names`},
-		"overwrite": {[]string{"up", "--record", "notes"}, 1, "notes exists and is not a recording: choose another name"},
-		"replace":   {[]string{"up", "--record", "good"}, 1, "good exists, and may still be written: choose another name, or move the recording away"},
+		"overwrite": {[]string{"up", "--record", "notes"}, 1, "--record: notes: it exists and is not a recording: choose another name"},
+		"replace":   {[]string{"up", "--record", "good"}, 1, "--record: good: it exists, and may still be written: choose another name, or move the recording away"},
 		"no folder": {[]string{"up", "--record", filepath.Join("none", "x")}, 1, "--record: "},
 		"limit":     {[]string{"up", "--record", "x", "--record-limit", "1Ki"}, 2, `--record-limit "1Ki": not a size from 4Mi to 1024Mi: use one such as 64Mi`},
 		"no file":   {[]string{"up", "--record-limit", "10Mi"}, 2, "--record: missing file: name one"},

@@ -12,7 +12,8 @@ func newResetCommand(t *target) *cobra.Command {
 		Short: "Restore the state that a running control plane had right after its start",
 		Long: `Restore the state that a running control plane had right after its start, including
 the manifests of "up -f" and the objects that the data folder contained. This works in
-the same way as "snapshot restore".`,
+the same way as "snapshot restore", and, like that, does not ask first: "snapshot save" keeps
+the state that it replaces.`,
 		Args: rejectArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			client, err := t.toChange().controlClient()

@@ -59,7 +59,8 @@ type runCommand struct {
 	earlyInterrupted func() os.Signal // what ended the start, once it was; says so
 	hurried          atomic.Bool      // by a second signal: the process may be killed soon
 	finishing        chan struct{}
-	finishOnce       sync.Once // closes finishing
+	finishOnce       sync.Once             // closes finishing
+	reason           atomic.Pointer[error] // why the run ends, while that is not printed; nil = there is none yet
 
 	// stderr, which is dropped if nothing reads it for 2 s once expired has ended: --timeout has expired then, and the run is to end
 	output  io.Writer

@@ -16,12 +16,14 @@ const reportLimit = 10 * time.Second
 
 // end ends a run: it judges and stops the control plane, if that was ready, and writes the report.
 func (r *runCommand) end(c *commandProcess, ready bool, code int, err error) (int, error) {
+	r.reason.Store(new(err))
 	ctx, stopWatching := r.watchSignals()
 	defer stopWatching()
 	if ready {
 		if code, err = r.judge(ctx, code, err); code != 0 || err != nil {
 			r.report.printDeleted(r.output)
 		}
+		r.reason.Store(new(err))
 		if r.hurried.Load() {
 			code, err = r.finish(code, err)
 		}
@@ -34,6 +36,7 @@ func (r *runCommand) end(c *commandProcess, ready bool, code int, err error) (in
 		}
 		c.reportLeftovers(r.output)
 	}
+	r.reason.Store(new(err))
 	return r.finish(code, err)
 }
 
@@ -104,29 +107,45 @@ func (r *runCommand) watchSignals() (ctx context.Context, stop func()) {
 // endAtOnce ends the process. Unless the report is being written already, it is written first,
 // in limited time. The files of a report are complete or missing.
 func (r *runCommand) endAtOnce(sig os.Signal, why string) {
-	code, limit := signalExitCode(sig), reportLimit
+	code := signalExitCode(sig)
 	r.hurried.Store(true)
-	last := func() {
-		r.report.setInterrupted(signalName(sig))
-		_, _ = r.finish(code, errors.New(why+" before everything had stopped"))
+	ended := func(before string) error {
+		err := errors.New(why + " before " + before)
+		if reason := r.reason.Load(); reason != nil {
+			err = errors.Join(*reason, err)
+		}
+		return err
 	}
 	select {
 	case <-r.finishing:
-		limit = time.Second // stderr may be what is stuck
-		last = func() { printError(errors.New(why + " before " + r.report.unfinished())) }
 	default:
+		written := r.within(reportLimit, func() {
+			r.report.setInterrupted(signalName(sig))
+			_, err := r.finish(code, ended("everything had stopped"))
+			printError(err)
+		})
+		if written {
+			exit(code)
+		}
 	}
+	r.within(time.Second, func() { printError(ended(r.report.unfinished())) }) // stderr may be what is stuck
+	exit(code)
+}
+
+// within calls a function, and reports whether it returns before the time is over and before another signal arrives.
+func (r *runCommand) within(limit time.Duration, do func()) bool {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		last()
+		do()
 	}()
 	select {
 	case <-done:
+		return true
 	case <-r.signals.ch:
 	case <-time.After(limit):
 	}
-	exit(code)
+	return false
 }
 
 // finish writes the report and, if there is more to say than the command itself did,

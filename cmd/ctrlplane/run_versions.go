@@ -20,6 +20,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/ctrlplane/ctrlplane"
+	"github.com/ctrlplane/ctrlplane/internal/datadir"
 	"github.com/ctrlplane/ctrlplane/internal/usage"
 )
 
@@ -72,13 +73,17 @@ func (r *runCommand) runEach(cmd *cobra.Command, args []string) (int, error) {
 		return exitFailure, err
 	}
 	if r.report.dir != "" {
-		dir, err := os.MkdirTemp("", "ctrlplane-job-log-")
+		dir, err := datadir.OpenTempFiles(datadir.JobLogPrefix)
 		if err != nil {
 			return exitFailure, err
 		}
-		defer os.RemoveAll(dir)
+		defer func() {
+			if err := dir.Close(); err != nil {
+				printWarning(err.Error())
+			}
+		}()
 		for _, run := range runs {
-			run.writeJobLog(filepath.Join(dir, run.version))
+			run.writeJobLog(dir.Join(run.version))
 		}
 	}
 	sigs := listenForSignals()

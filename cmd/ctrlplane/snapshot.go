@@ -32,7 +32,7 @@ hand to another person: it contains Secrets in plain text.
 A restore happens in place: watches continue and receive the changes, and revisions
 never decrease. Controllers, the scheduler and simulated nodes stop before a restore
 and start again after it. Writes that arrive during a restore fail with a conflict
-(409).
+(409). A restore does not ask first: save the state that it replaces if you need it.
 
 Leases are not part of a snapshot, because they describe which processes are alive.
 The clock is not restored: scheduled work that has become due in the meantime is done

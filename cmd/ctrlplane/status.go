@@ -77,6 +77,7 @@ write of a client if that has failed.`,
 	}
 	c.output.add(cmd)
 	c.past.add(cmd.Flags())
+	c.past.problems = true
 	return cmd
 }
 

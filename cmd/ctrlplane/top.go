@@ -39,6 +39,7 @@ Metrics only cover queues, so there is no feed of events.
 With --web it serves a page for a projector instead, on a loopback address, until
 interrupted: clients, kinds and controllers as a diagram in which keys move, with the
 same interventions. The link opens the page once; --web-public adds one for a class.
+With --ui plain or json it prints events, too.
 
 With --replay it plays a recording, of "run --report" or of "up --record": play, pause,
 step by record, go to any time, at any speed.`,
@@ -143,11 +144,21 @@ func (o *topCommand) openSource(ctx context.Context) (observe.Source, uint64, er
 
 // serveWeb serves the page until interrupted.
 func (o *topCommand) serveWeb(cmd *cobra.Command) error {
-	if o.metrics != (scrape.Options{}) || cmd.Flags().Changed("ui") {
-		return usage.Errorf("--web excludes --ui and --metrics with its flags: use one of them")
+	if o.metrics != (scrape.Options{}) {
+		return usage.Errorf("--web excludes --metrics with its flags: use one of them")
+	}
+	view, out := viewNone, cmd.OutOrStdout() // the page is shown instead of the live view
+	if o.ui != "auto" {
+		var err error
+		if view, err = parseViewMode(o.ui); err != nil {
+			return err
+		}
+	}
+	if view == viewJSON {
+		out = stderr // stdout has only records
 	}
 	ctx := cmd.Context()
-	src, _, err := o.target.connectView(ctx)
+	src, now, err := o.target.connectView(ctx)
 	if err != nil {
 		return err
 	}
@@ -155,10 +166,10 @@ func (o *topCommand) serveWeb(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	p, err := startPage(cmd.OutOrStdout(), o.web, page.options())
+	p, err := startPage(out, o.web, page.options())
 	if err != nil {
 		return err
 	}
-	<-ctx.Done()
-	return p.Close()
+	_, err = view.showSource(ctx, src, now.Journal.Last, live.Options{Out: endableStdout(ctx)})
+	return errors.Join(err, p.Close())
 }

@@ -33,8 +33,8 @@ func TestViewUsageErrors(t *testing.T) {
 		{"up --observe-records=many", 2, "--observe-records"},
 		{"top --read-only", 2, "need --web"},
 		{"top --web-public", 2, "need --web"},
-		{"top --web --ui json", 2, "--web excludes --ui"},
-		{"top --web --metrics http://localhost:1/", 2, "--web excludes"},
+		{"top --web --ui boiled", 2, `unknown mode "boiled": use auto, plain, json or none`},
+		{"top --web --metrics http://localhost:1/", 2, "--web excludes --metrics with its flags"},
 		{"top --web --web-address 0.0.0.0:0", 2, "add --web-public"},
 		{"up --web --detach", 2, `"ctrlplane top --web" once it runs`},
 	} {

@@ -41,6 +41,7 @@ type Dir struct {
 	cleanupErr error
 	created    []string // the folders that Open has created, outermost first
 	lock       *os.File
+	root       *os.Root // leads to the folder even if that is renamed; nil if OpenTemp has made it
 	close      func() error
 }
 
@@ -89,6 +90,7 @@ func (d *Dir) Discard() error {
 }
 
 func (d *Dir) unlockOrRemove() error {
+	pidErr := d.closeRoot() // first: Windows removes no folder that is open
 	if d.ephemeral {
 		if err := removeLockedDir(d.path, d.lock); err != nil {
 			return fmt.Errorf("temporary folder %s could not be removed (%w): remove it manually", d.path, err)
@@ -99,7 +101,7 @@ func (d *Dir) unlockOrRemove() error {
 	case Removed:
 		return errors.Join(fmt.Errorf("data folder %s was removed while it was in use: its data is lost unless you have a snapshot or a backup", d.path), d.lock.Close())
 	case Renamed:
-		return errors.Join(fmt.Errorf("data folder %s was renamed while it was in use: rename it back, or start with its new path", d.path), d.lock.Close())
+		return errors.Join(fmt.Errorf("data folder %s was renamed while it was in use: rename it back, or start with its new path", d.path), pidErr, d.lock.Close())
 	}
 	err := durable.Remove(d.Join(pidFile), false)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -110,6 +112,21 @@ func (d *Dir) unlockOrRemove() error {
 		return explainError(d.path, "unlock it", err)
 	}
 	return nil
+}
+
+// closeRoot makes sure that a folder that was renamed does not count as crashed.
+func (d *Dir) closeRoot() error {
+	if d.root == nil {
+		return nil
+	}
+	var err error
+	if d.Loss() == Renamed {
+		if err = d.root.Remove(pidFile); errors.Is(err, fs.ErrNotExist) {
+			err = nil
+		}
+	}
+	_ = d.root.Close() // nothing is written through it
+	return err
 }
 
 // Touch sets the times of all that is in the folder to now. Programs that clean the folder for

@@ -35,6 +35,8 @@ func TestMain(m *testing.M) {
 		holdUntilKilled(Open(context.Background(), os.Getenv(helperArg), 1))
 	case "temp":
 		holdUntilKilled(OpenTemp())
+	case "temp files":
+		holdUntilKilled(OpenTempFiles(LessonPrefix))
 	case "churn":
 		if err := cycleTempDirs(os.Getenv(helperArg)); err != nil {
 			fmt.Println(err)

@@ -37,7 +37,7 @@ func Inspect(path string) (Info, error) {
 	if info.State, info.Running, err = Peek(path); err != nil {
 		return info, err
 	}
-	info.Suspended = info.Running && isSuspended(info.PID) && checkOwner(path, info.PID) == nil
+	info.Suspended = info.Running && isOwnerSuspended(path, info.PID)
 	if !info.Running {
 		pid, err := readPID(path)
 		if err != nil {
@@ -50,6 +50,20 @@ func Inspect(path string) (Info, error) {
 		err = newNewerFormatError(path, mark.Format, FormatVersion, info.State)
 	}
 	return info, err
+}
+
+// SuspendedPID returns the process that uses a data folder if that is suspended, as by Ctrl-Z: then it does not answer.
+// Otherwise, and where that is not known, it returns 0.
+func SuspendedPID(path string) int {
+	pid, err := readPID(path)
+	if err != nil || !isOwnerSuspended(path, pid) {
+		return 0
+	}
+	return pid
+}
+
+func isOwnerSuspended(path string, pid int) bool {
+	return pid != 0 && isSuspended(pid) && checkOwner(path, pid) == nil
 }
 
 // IsForeign reports whether a data folder is ephemeral and was made with another HOME: a test

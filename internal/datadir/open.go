@@ -50,11 +50,19 @@ func lockAndPrepare(ctx context.Context, path string, version int) (*Dir, error)
 	if err == nil {
 		err = prepareDir(path, lock, was, marked, version)
 	}
+	var root *os.Root
+	if err == nil {
+		if root, err = os.OpenRoot(path); err != nil {
+			err = explainError(path, "open it", err)
+		}
+	}
 	if err != nil {
 		undoOpen(path, lock, marked)
 		return nil, err
 	}
-	return newDir(path, lock, false), nil
+	d := newDir(path, lock, false)
+	d.root = root
+	return d, nil
 }
 
 // prepareDir checks and prepares a folder whose lock is held.

@@ -82,6 +82,9 @@ func TestCloseReportsThatTheFolderWasRenamed(t *testing.T) {
 	if got := testutil.ErrorLine(t, d.Close()); got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
+	if info, err := Inspect(path + "2"); err != nil || info.Running || info.Crashed {
+		t.Errorf("the renamed folder: %+v, %v, want neither in use nor crashed", info, err)
+	}
 }
 
 func TestOpenExisting(t *testing.T) {

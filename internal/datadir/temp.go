@@ -15,25 +15,56 @@ import (
 	"github.com/ctrlplane/ctrlplane/internal/inuse"
 )
 
+// What the name of a temporary folder begins with.
 const (
-	tempPrefix = "ctrlplane-ephemeral-"
-	// Each failed attempt was undone by a different process that was just starting, so
-	// that this many cannot all fail.
-	tempAttempts = 1000
+	tempPrefix   = "ctrlplane-ephemeral-" // an ephemeral data folder
+	LessonPrefix = "ctrlplane-learn-"     // what a lesson has beside its control plane
+	JobLogPrefix = "ctrlplane-job-log-"   // what runs with several versions of Kubernetes have for the log of a CI job
 )
 
-// OpenTemp creates and locks a new ephemeral folder, after it has removed those of this user
-// whose process has ended. Any number of processes may call it at the same time.
+var tempPrefixes = []string{tempPrefix, LessonPrefix, JobLogPrefix}
+
+// Each failed attempt was undone by a different process that was just starting, so
+// that this many cannot all fail.
+const tempAttempts = 1000
+
+// OpenTemp creates and locks a new ephemeral data folder, after it has removed the temporary folders of
+// this user whose process has ended. Any number of processes may call it at the same time.
 func OpenTemp() (*Dir, error) {
-	parent, err := filepath.Abs(os.TempDir())
+	parent, err := tempParent()
 	if err != nil {
-		return nil, fmt.Errorf("folder for temporary files: %w: set %s", err, tempVariable)
+		return nil, err
 	}
 	leftover := removeAbandonedDirs(parent)
+	d, err := openTempDir(parent, tempPrefix)
+	if err == nil {
+		d.cleanupErr = leftover
+	}
+	return d, err
+}
+
+// OpenTempFiles creates and locks a new folder for other files than those of a control plane. Close removes it, or the
+// next OpenTemp if the process is killed. Its name begins with prefix, one of those above.
+func OpenTempFiles(prefix string) (*Dir, error) {
+	parent, err := tempParent()
+	if err != nil {
+		return nil, err
+	}
+	return openTempDir(parent, prefix)
+}
+
+func tempParent() (string, error) {
+	parent, err := filepath.Abs(os.TempDir())
+	if err != nil {
+		return "", fmt.Errorf("folder for temporary files: %w: set %s", err, tempVariable)
+	}
+	return parent, nil
+}
+
+func openTempDir(parent, prefix string) (*Dir, error) {
 	for range tempAttempts {
-		d, err := makeTempDir(parent)
+		d, err := makeTempDir(parent, prefix)
 		if err == nil {
-			d.cleanupErr = leftover
 			return d, nil
 		}
 		if !errors.Is(err, errRemovedByOther) {
@@ -47,8 +78,8 @@ func OpenTemp() (*Dir, error) {
 // but not yet locked, as if its process had been killed.
 var errRemovedByOther = errors.New("removed by another process")
 
-func makeTempDir(parent string) (*Dir, error) {
-	path, err := os.MkdirTemp(parent, tempPrefix)
+func makeTempDir(parent, prefix string) (*Dir, error) {
+	path, err := os.MkdirTemp(parent, prefix)
 	if err != nil {
 		return nil, explainTempError(parent, err)
 	}
@@ -73,7 +104,7 @@ func makeTempDir(parent string) (*Dir, error) {
 	return newDir(path, lock, true), nil
 }
 
-// removeAbandonedDirs removes the ephemeral folders of killed processes.
+// removeAbandonedDirs removes the temporary folders of killed processes.
 func removeAbandonedDirs(parent string) error {
 	entries, err := os.ReadDir(parent)
 	if err != nil {
@@ -82,7 +113,7 @@ func removeAbandonedDirs(parent string) error {
 	var left []string
 	var first error
 	for _, e := range entries {
-		if !strings.HasPrefix(e.Name(), tempPrefix) {
+		if !slices.ContainsFunc(tempPrefixes, func(prefix string) bool { return strings.HasPrefix(e.Name(), prefix) }) {
 			continue
 		}
 		path := filepath.Join(parent, e.Name())
@@ -99,7 +130,7 @@ func removeAbandonedDirs(parent string) error {
 	return nil
 }
 
-// removeAbandonedDir removes an ephemeral folder of this user that no process uses.
+// removeAbandonedDir removes a temporary folder of this user that no process uses.
 func removeAbandonedDir(path string) error {
 	info, err := os.Lstat(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -166,11 +197,11 @@ func explainTempError(parent string, err error) error {
 	return fmt.Errorf("temporary folder in %s: %w: fix the cause, %s", parent, err, choose)
 }
 
-// EphemeralDirs returns the ephemeral folders of this user, also those of killed processes.
+// EphemeralDirs returns the ephemeral data folders of this user, also those of killed processes.
 func EphemeralDirs() ([]string, error) {
-	parent, err := filepath.Abs(os.TempDir())
+	parent, err := tempParent()
 	if err != nil {
-		return nil, fmt.Errorf("folder for temporary files: %w: set %s", err, tempVariable)
+		return nil, err
 	}
 	paths, err := filepath.Glob(filepath.Join(parent, tempPrefix+"*"))
 	if err != nil {

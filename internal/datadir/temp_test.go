@@ -268,3 +268,23 @@ func TestRemoveKeepsDirLockedAgain(t *testing.T) {
 	}
 	t.Logf("%d locked again", retaken)
 }
+
+// TestTempRemovesFilesOfCrashedProcesses does so with the folders of OpenTempFiles, which are no data folders.
+func TestTempRemovesFilesOfCrashedProcesses(t *testing.T) {
+	setTempDir(t)
+	crashed, _, kill := startHolder(t, "temp files", "")
+	alive, _, _ := startHolder(t, "temp files", "")
+	testutil.WriteFiles(t, crashed, map[string]string{"lesson/main.go": "x"})
+	if dirs, err := EphemeralDirs(); err != nil || len(dirs) != 0 {
+		t.Errorf("data folders: %v, %v", dirs, err)
+	}
+	kill()
+
+	mustTemp(t)
+	if _, err := os.Stat(crashed); !os.IsNotExist(err) {
+		t.Errorf("folder of the killed process: %v, want it removed", err)
+	}
+	if _, err := os.Stat(alive); err != nil {
+		t.Errorf("folder of the other process: %v, want it kept", err)
+	}
+}

@@ -22,7 +22,7 @@ const (
 
 // StartCheck finds out that an API server cannot become ready because it cannot read what is stored.
 type StartCheck struct {
-	// Awaited returns the prefixes of the resources without which the API server does not become ready.
+	// Awaited returns the prefixes of the resources that are awaited, as those without which the API server does not become ready.
 	Awaited func() map[string]bool
 	// Read returns what is stored below the prefix of a resource, with keys that lack that prefix.
 	Read func(ctx context.Context, resourcePrefix string) (snapshot.State, error)
@@ -44,7 +44,7 @@ func (c StartCheck) Wait(ctx context.Context, wait func(context.Context) error) 
 			return
 		case <-delay.C:
 		}
-		if err := c.findUnreadable(waiting); err != nil {
+		if err := c.FindUnreadable(waiting); err != nil {
 			cancel(err)
 		}
 	})
@@ -56,7 +56,7 @@ func (c StartCheck) Wait(ctx context.Context, wait func(context.Context) error) 
 	}
 	cause := context.Cause(waiting)
 	if !isUnreadable(cause) && ctx.Err() == nil { // it has failed before the check, as without the bootstrap policy
-		cause = c.findUnreadable(ctx)
+		cause = c.FindUnreadable(ctx)
 	}
 	if isUnreadable(cause) {
 		return cause
@@ -66,8 +66,8 @@ func (c StartCheck) Wait(ctx context.Context, wait func(context.Context) error) 
 
 func isUnreadable(err error) bool { return errors.As(err, new(*UnreadableError)) }
 
-// findUnreadable returns an *UnreadableError for values that the API server waits for and cannot read.
-func (c StartCheck) findUnreadable(ctx context.Context) error {
+// FindUnreadable returns an [*UnreadableError] for values of the awaited resources that the API server cannot read.
+func (c StartCheck) FindUnreadable(ctx context.Context) error {
 	limited, cancel := context.WithTimeout(ctx, DecryptTimeout)
 	defer cancel()
 	state, err := c.readEncrypted(limited)

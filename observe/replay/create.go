@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 
 	"github.com/ctrlplane/ctrlplane/internal/fileerror"
 )
@@ -22,27 +23,27 @@ func Create(path string) (*os.File, error) {
 func create(path string) (*os.File, error) {
 	if _, err := os.Lstat(olderFile(path)); !errors.Is(err, fs.ErrNotExist) {
 		if err == nil {
-			err = existsError(olderFile(path))
+			err = existsError(olderFile(path), filepath.Base(olderFile(path)))
 		}
 		return nil, err
 	}
 	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if errors.Is(err, fs.ErrExist) {
-		return nil, existsError(path)
+		return nil, existsError(path, "it")
 	}
 	return file, err
 }
 
-// existsError says what to do about a file that exists.
-func existsError(path string) error {
+// existsError says what to do about a file that exists, which name is.
+func existsError(path, name string) error {
 	info, err := os.Stat(path)
 	switch {
 	case err == nil && !info.Mode().IsRegular():
-		return errors.New("it exists and is not a file: choose another name")
+		return fmt.Errorf("%s exists and is not a file: choose another name", name)
 	case err == nil && isRecording(path):
-		return fmt.Errorf("%s exists, and may still be written: choose another name, or move the recording away", info.Name())
+		return fmt.Errorf("%s exists, and may still be written: choose another name, or move the recording away", name)
 	case err == nil:
-		return fmt.Errorf("%s exists and is not a recording: choose another name", info.Name())
+		return fmt.Errorf("%s exists and is not a recording: choose another name", name)
 	}
 	return err
 }

@@ -52,7 +52,7 @@ func (d *decoder) read(in io.Reader) error {
 			return nil
 		}
 		if n == 1 {
-			err = checkHeader(line)
+			err = d.addHeader(line)
 		} else {
 			err = d.add(line)
 		}
@@ -100,8 +100,9 @@ func parseHeader(line []byte) (Header, error) {
 	return h, nil
 }
 
-func checkHeader(line []byte) error {
-	_, err := parseHeader(line)
+func (d *decoder) addHeader(line []byte) error {
+	h, err := parseHeader(line)
+	d.recording.HasProblems = h.Problems
 	return err
 }
 

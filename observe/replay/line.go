@@ -29,6 +29,8 @@ type Header struct {
 	// Began is when the first of them began.
 	Part  int       `json:"part,omitempty"`
 	Began time.Time `json:"began,omitzero"`
+	// Problems says that snapshots have the problems of objects, which older versions did not record.
+	Problems bool `json:"problems,omitempty"`
 }
 
 // NewHeader returns the header of the current format.

@@ -27,6 +27,7 @@ type partWriter struct {
 
 func newPartWriter(file *os.File, limit int64) *partWriter {
 	p := &partWriter{Writer: bufio.NewWriterSize(file, 64<<10), file: file, path: file.Name(), limit: limit, header: NewHeader(time.Now()), rename: inuse.Rename}
+	p.header.Problems = true
 	if limit > 0 {
 		p.header.Part, p.header.Began = 1, p.header.Time
 	}

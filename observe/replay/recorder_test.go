@@ -70,6 +70,9 @@ func TestRecordingRotatesUnderLoad(t *testing.T) {
 		}
 	}
 	r := openTest(t, path)
+	if !r.HasProblems {
+		t.Error("it does not say that it has the problems of objects")
+	}
 	first := r.records[0]
 	if c, ok := first.Event.(*observe.Called); !ok || c.Controller != "first" {
 		t.Errorf("the first record is %+v, want the cause of the object that exists", first)
@@ -194,14 +197,15 @@ func TestCreateReplacesNothing(t *testing.T) {
 	folder := t.TempDir()
 	const content = "mine\n"
 	header := toJSONLine(t, NewHeader(start))
+	const written = " exists, and may still be written: choose another name, or move the recording away"
 	for name, c := range map[string]struct{ file, content, want string }{
-		"other":   {"notes.txt", content, "notes.txt exists and is not a recording: choose another name"},
-		"earlier": {"day.jsonl", header, "day.jsonl exists, and may still be written: choose another name, or move the recording away"},
-		"begun":   {"begun.jsonl", "", "begun.jsonl exists, and may still be written: "},
-		"older":   {"week.jsonl.1", header, "week.jsonl.1 exists, and may still be written: "},
+		"other":   {"notes.txt", content, "notes.txt: it exists and is not a recording: choose another name"},
+		"earlier": {"day.jsonl", header, "day.jsonl: it" + written},
+		"begun":   {"begun.jsonl", "", "begun.jsonl: it" + written},
+		"older":   {"week.jsonl.1", header, "week.jsonl: week.jsonl.1" + written},
 	} {
 		path := testutil.WriteFile(t, filepath.Join(folder, c.file), c.content)
-		if _, err := Create(strings.TrimSuffix(path, ".1")); err == nil || !strings.Contains(err.Error(), c.want) {
+		if _, err := Create(strings.TrimSuffix(path, ".1")); err == nil || err.Error() != filepath.Join(folder, c.want) { // which names the file once
 			t.Errorf("%s: %v, want %q", name, err, c.want)
 		}
 		if data, err := os.ReadFile(path); err != nil || string(data) != c.content {

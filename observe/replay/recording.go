@@ -20,6 +20,8 @@ type Recording struct {
 	Resources []Resource
 	// Cut says why the end of the file is missing; empty if it is not.
 	Cut string
+	// HasProblems says that snapshots have the problems of objects.
+	HasProblems bool
 
 	begin, end time.Time
 

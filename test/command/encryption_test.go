@@ -83,6 +83,7 @@ func TestUnreadableValuesSurviveRestores(t *testing.T) {
 		}
 	}
 	withoutKey.Stop(t, syscall.SIGTERM)
+	requireText(t, withoutKey.Stderr.String(), "some kinds cannot be listed, and the controllers that need them wait: ", ` stored values cannot be read: the first, configmaps `, `key "k1" of provider "aesgcm"`)
 }
 
 // encryptionFlag configures encryption with the key k1, which has 16 bytes in base64.

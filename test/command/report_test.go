@@ -269,6 +269,26 @@ func TestSignalsWhileTheReportIsWritten(t *testing.T) {
 	}
 }
 
+// TestThirdSignalKeepsTheReason ends a run at once that is ending because its command has ignored two signals.
+func TestThirdSignalKeepsTheReason(t *testing.T) {
+	t.Parallel()
+	summary := filepath.Join(t.TempDir(), "summary") // without a reader the report is not completed
+	if err := syscall.Mkfifo(summary, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	r := startRunWith(t, []string{"GITHUB_STEP_SUMMARY=" + summary},
+		minimal("--report", "out", "--", "sh", "-c", "trap 'echo cleaning' INT TERM; echo begun; while :; do sleep 0.2; done")...)
+	r.readLine(t)
+	r.sendSignal(t, syscall.SIGINT)
+	r.readLine(t)
+	testutil.Await(t, "end upon the third signal", func() bool { return r.cmd.Process.Signal(syscall.SIGTERM) != nil })
+	<-r.ended
+	if code := r.cmd.ProcessState.ExitCode(); code != 143 {
+		t.Errorf("exit code %d", code)
+	}
+	requireLastLine(t, r.stderr.String(), "the command was killed: it has ignored two signals; a second signal ended ctrlplane before the report was complete")
+}
+
 func TestRunReportErrors(t *testing.T) {
 	t.Parallel()
 	file := testutil.WriteFile(t, filepath.Join(t.TempDir(), "file"), "")

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
@@ -45,6 +46,20 @@ func TestRunBare(t *testing.T) {
 	if got, err := client.AppsV1().Deployments(ns).Get(t.Context(), deployment.Name, metav1.GetOptions{}); err != nil || got.ResourceVersion != deployment.ResourceVersion {
 		t.Errorf("the Deployment has changed: %v, %v", got, err)
 	}
+	job, err := client.BatchV1().Jobs(ns).Create(t.Context(), &batchv1.Job{
+		ObjectMeta: metav1.ObjectMeta{Name: "once"},
+		Spec:       batchv1.JobSpec{Template: corev1.PodTemplateSpec{Spec: corev1.PodSpec{RestartPolicy: corev1.RestartPolicyNever, Containers: template.Spec.Containers}}},
+	}, metav1.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	job.Status = batchv1.JobStatus{StartTime: new(metav1.Now()), Failed: 1, Conditions: []batchv1.JobCondition{
+		{Type: batchv1.JobFailureTarget, Status: corev1.ConditionTrue}, {Type: batchv1.JobFailed, Status: corev1.ConditionTrue},
+	}}
+	if _, err := client.BatchV1().Jobs(ns).UpdateStatus(t.Context(), job, metav1.UpdateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	testutil.Await(t, "count of the failed Job", func() bool { return strings.Contains(program.MustRun(t, r.dataDir, "status"), "1 Job failed") })
 	for _, what := range []string{"nodes,replicasets,serviceaccounts,configmaps", "apiservice/v1beta1.metrics.k8s.io"} {
 		if got := program.MustRun(t, r.dataDir, "kubectl", "get", what, "-n", ns, "--ignore-not-found", "-o", "name"); got != "" {
 			t.Errorf("found %s", got)

@@ -12,7 +12,7 @@ import (
 	"github.com/ctrlplane/ctrlplane/internal/testutil/program"
 )
 
-// testWaitForSuspended waits for a control plane whose process is stopped, and lets it continue.
+// testWaitForSuspended uses a control plane whose process is stopped, and lets it continue.
 func testWaitForSuspended(t *testing.T, p *program.ControlPlane) {
 	program.Signal(t, p.Cmd, syscall.SIGSTOP)
 	defer func() {
@@ -20,16 +20,23 @@ func testWaitForSuspended(t *testing.T, p *program.ControlPlane) {
 			t.Error(err)
 		}
 	}()
-	why := "the control plane is suspended or overloaded: see "
-	if runtime.GOOS == "linux" {
-		why = fmt.Sprintf(`the process of the control plane is suspended: continue it with "fg" in its shell, or with "kill -CONT %d"`, p.Cmd.Process.Pid)
-		if list := program.MustRun(t, p.Dir, "list"); !strings.Contains(list, " suspended ") {
-			t.Errorf("list: %s", list)
+	if runtime.GOOS != "linux" {
+		for _, what := range []string{"settled", "pod/x"} {
+			program.RequireFailure(t, program.Command(t, "--data-dir", p.Dir, "wait", what, "--timeout", "1s"), 1,
+				"no answer from the API server: timed out after 1s: the control plane is suspended or overloaded: see ")
 		}
+		return
 	}
-	for _, what := range []string{"settled", "pod/x"} {
-		program.RequireFailure(t, program.Command(t, "--data-dir", p.Dir, "wait", what, "--timeout", "1s"), 1,
-			"no answer from the API server: timed out after 1s: "+why)
+	if list := program.MustRun(t, p.Dir, "list"); !strings.Contains(list, " suspended ") {
+		t.Errorf("list: %s", list)
+	}
+	program.RequireFailure(t, program.Command(t, "delete", "--data-dir", p.Dir), 1, "is running, nothing was deleted")
+	why := fmt.Sprintf("ctrlplane: the process of the control plane is suspended: continue it with \"fg\" in its shell, or with \"kill -CONT %d\"\n", p.Cmd.Process.Pid)
+	for _, args := range []string{"status", "top --ui plain", "wait settled", "wait pod/x", "controllers pause deployment", "kubectl get namespaces"} {
+		_, stderr, code := program.Run(t, program.Command(t, append([]string{"--data-dir", p.Dir}, strings.Fields(args)...)...))
+		if code != 1 || stderr != why { // not after a request that has timed out
+			t.Errorf("%s: exit code %d, %s want %s", args, code, stderr, why)
+		}
 	}
 }
 

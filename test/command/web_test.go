@@ -116,7 +116,7 @@ func awaitLine(t *testing.T, lines *stream, texts ...string) {
 	t.Fatalf("the stream ended before %q: %v", texts, lines.Err())
 }
 
-// TestWebPage opens the pages of "up --web" and "top --web" for the same control plane.
+// TestWebPage opens the pages of "up --web" and "top --web" for the same control plane. Both print events, too.
 func TestWebPage(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "data")
@@ -128,7 +128,7 @@ func TestWebPage(t *testing.T) {
 	plane := program.Start(t, up, dir)
 	ours := openPage(t, bufio.NewScanner(upOut))
 
-	top := program.Command(t, "--data-dir", dir, "top", "--web")
+	top := program.Command(t, "--data-dir", dir, "top", "--web", "--ui", "plain")
 	topOut, err := top.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -144,6 +144,7 @@ func TestWebPage(t *testing.T) {
 	awaitLine(t, lines, `"controllers":[`, `"deployment-controller"`)
 	ours.do(http.StatusOK, http.MethodPost, "ctrlplane/v1/controllers/pause", `{"names":["replicaset"]}`)
 	awaitLine(t, lines, `"kind":"controllerChanged"`, `"replicaset-controller"`, `"paused"`)
+	awaitLine(t, &stream{links, func() { _ = top.Process.Kill() }}, "replicaset", "paused")
 	name := program.CreateWeb(t, dir, 1)
 	awaitLine(t, lines, `"kind":"called"`, `"create"`, `"replicasets"`, name)
 	var held struct{ Total int }

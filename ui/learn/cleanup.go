@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -29,15 +28,18 @@ func (r *runner) planeEnded(ctx context.Context) bool {
 // cleanUp removes everything that the lesson has created, and reverts its changes to
 // controllers and nodes.
 func (r *runner) cleanUp(ctx context.Context) error {
+	if r.tools == nil {
+		return nil
+	}
 	if !r.created { // prepare has failed before
-		return os.RemoveAll(r.toolsDir)
+		return r.tools.Close()
 	}
 	r.printf("\n%s\n", r.faint("Cleaning up: deleting namespace "+r.shell.namespace+" and reverting other changes of the lesson."))
 	ctx, cancel := context.WithTimeout(ctx, cleanupTimeout)
 	defer cancel()
 	r.shell.stopJobs()
 	err := errors.Join(r.plane.revertState(ctx, r.initial), r.removeObjects(ctx),
-		r.plane.removeNamespaces(ctx, r.shell.namespace, r.lesson.Namespaces), os.RemoveAll(r.toolsDir))
+		r.plane.removeNamespaces(ctx, r.shell.namespace, r.lesson.Namespaces), r.tools.Close())
 	if err != nil {
 		return fmt.Errorf("cannot clean up after lesson %s: %w", r.lesson.label(), err)
 	}

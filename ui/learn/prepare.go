@@ -3,9 +3,10 @@ package learn
 import (
 	"context"
 	"os"
-	"path/filepath"
 	"regexp"
 	"strings"
+
+	"github.com/ctrlplane/ctrlplane/internal/datadir"
 )
 
 var invalidNameChars = regexp.MustCompile(`[^a-z0-9]+`)
@@ -28,18 +29,18 @@ func (r *runner) prepare(ctx context.Context) (err error) {
 	if err := r.plane.checkControllerNames(r.lesson); err != nil {
 		return err
 	}
-	if r.toolsDir, err = os.MkdirTemp("", "ctrlplane-learn-"); err != nil {
+	if r.tools, err = datadir.OpenTempFiles(datadir.LessonPrefix); err != nil {
 		return err
 	}
 	dir := r.Dir
 	if dir == "" {
-		dir = filepath.Join(r.toolsDir, "lesson")
+		dir = r.tools.Join("lesson")
 	}
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
 	}
 	namespace := r.lesson.Namespace()
-	if r.shell, err = newShell(dir, r.toolsDir, namespace, r.Config, r.Program, r.Target); err != nil {
+	if r.shell, err = newShell(dir, r.tools.Path(), namespace, r.Config, r.Program, r.Target); err != nil {
 		return err
 	}
 	if r.created, err = r.plane.createNamespace(ctx, namespace, r.lesson.Namespaces); err != nil {

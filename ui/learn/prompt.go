@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"time"
 )
 
@@ -49,7 +48,7 @@ func (r *runner) handleGeneral(ctx context.Context, line string) (bool, error) {
 	case "quit", "exit":
 		return true, errReaderLeft
 	case "shell":
-		r.printf("  %s\n", r.code(envCommand(filepath.Join(r.toolsDir, envFile))))
+		r.printf("  %s\n", r.code(envCommand(r.tools.Join(envFile))))
 	case "page":
 		r.printPageLink()
 	case "view":

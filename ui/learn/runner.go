@@ -7,12 +7,12 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"sync/atomic"
 	"time"
 
 	"k8s.io/client-go/rest"
 
+	"github.com/ctrlplane/ctrlplane/internal/datadir"
 	"github.com/ctrlplane/ctrlplane/internal/words"
 	"github.com/ctrlplane/ctrlplane/observe"
 	"github.com/ctrlplane/ctrlplane/ui"
@@ -78,8 +78,8 @@ type runner struct {
 	probe     *probe
 	shell     *shell
 	initial   *initialState
-	created   bool // the lesson's namespace
-	toolsDir  string
+	created   bool         // the lesson's namespace
+	tools     *datadir.Dir // nil until prepare has made it
 	step      int
 	exitCode  int      // of the reader's last command
 	replaying bool     // earlier steps are repeated, without output
@@ -107,7 +107,7 @@ func Run(ctx context.Context, l *Lesson, o Options) error {
 	}
 	if r.created && r.planeEnded(ctx) {
 		r.shell.stopJobs()
-		return errors.Join(errPlaneEnded, os.RemoveAll(r.toolsDir))
+		return errors.Join(errPlaneEnded, r.tools.Close())
 	}
 	return errors.Join(err, r.cleanUp(context.WithoutCancel(ctx)))
 }
@@ -186,7 +186,7 @@ func (r *runner) printTitle() {
 	if r.Terminal && !r.Auto {
 		r.printf("%s", r.renderMarkdown("Commands that you type run in a shell in which `kubectl` and `ctrlplane` use this control plane and the namespace `"+
 			r.shell.namespace+"`. To use another shell, run this in it:"))
-		r.printf("\n  %s\n\n%s", r.code(envCommand(filepath.Join(r.toolsDir, envFile))),
+		r.printf("\n  %s\n\n%s", r.code(envCommand(r.tools.Join(envFile))),
 			r.renderMarkdown("Type `help` for other commands, `quit` to leave. Everything that the lesson creates is deleted when you leave it."))
 	}
 }
