@@ -42,6 +42,7 @@ type client struct {
 	last                                                  atomic.Pointer[answered]
 	worked                                                atomic.Pointer[time.Time] // when the last call was answered that was not for a Lease
 
+	kept      keptCount
 	reports   reportedState
 	receiving chan struct{} // has an element while a report is received
 	refused   refusedReads
@@ -99,7 +100,7 @@ func newClient(name string, objects intervene.ObjectReader, permissionCount *ato
 func (cl *client) isInUse() bool {
 	cl.mu.Lock()
 	defer cl.mu.Unlock()
-	return len(cl.watches) > 0 || cl.inFlight.Load() > 0 || cl.gate.IsActive() || cl.reports.isInUse()
+	return cl.kept.isKept() || len(cl.watches) > 0 || cl.inFlight.Load() > 0 || cl.gate.IsActive() || cl.reports.isInUse()
 }
 
 // isConnected reports whether a process of the client has an open watch, also as another client of the same program, or a

@@ -51,10 +51,11 @@ func (i controllerInterventions) change(ctx context.Context, names []string, c v
 	if err := intervene.ValidateChange(c, i.clients.config.CheckResource); err != nil {
 		return nil, err
 	}
-	reported, rest, err := i.split(names)
+	reported, rest, release, err := i.splitAndKeep(names)
 	if err != nil {
 		return nil, err
 	}
+	defer release()
 	if len(rest) > 0 || len(reported) == 0 {
 		if changed, err = c.Apply(ctx, i.own, rest); err != nil {
 			return changed, err
@@ -169,6 +170,18 @@ func (i controllerInterventions) split(names []string) (reported []*reportedCont
 		}
 	}
 	return reported, rest, nil
+}
+
+// splitAndKeep is split. The controllers are not forgotten until release is called, so that what is set on them stays.
+func (i controllerInterventions) splitAndKeep(names []string) (reported []*reportedController, rest []string, release func(), err error) {
+	for {
+		if reported, rest, err = i.split(names); err != nil {
+			return nil, nil, nil, err
+		}
+		if release, ok := i.clients.keepControllers(reported); ok {
+			return reported, rest, release, nil
+		}
+	}
 }
 
 // find returns the reported controller with that name: the whole name, or a part of it if only

@@ -74,12 +74,13 @@ func (i interventions) change(ctx context.Context, names []string, c verbs.Chang
 	if err := intervene.ValidateChange(c, i.config.CheckResource); err != nil {
 		return nil, err
 	}
-	list, err := i.resolve(names)
+	list, release, err := i.resolveAndKeep(names)
 	if err != nil {
 		return nil, err
 	}
+	defer release()
 	if slices.Equal(names, []string{control.AllControllers}) && !c.IsUndo() {
-		list = slices.DeleteFunc(list, func(cl *client) bool { return cl.program() == ownProgram })
+		list = slices.DeleteFunc(slices.Clone(list), func(cl *client) bool { return cl.program() == ownProgram })
 	}
 	done := make([]bool, len(list))
 	err = parallel.For(len(list), func(n int) (err error) {
@@ -98,6 +99,18 @@ func (i interventions) change(ctx context.Context, names []string, c verbs.Chang
 		}
 	}
 	return changed, err
+}
+
+// resolveAndKeep is resolve. The clients are not forgotten until release is called, so that what is set on them stays.
+func (i interventions) resolveAndKeep(names []string) (list []*client, release func(), err error) {
+	for {
+		if list, err = i.resolve(names); err != nil {
+			return nil, nil, err
+		}
+		if release, ok := i.keep(list); ok {
+			return list, release, nil
+		}
+	}
 }
 
 // publishState records the interventions that are set.

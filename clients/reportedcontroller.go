@@ -21,6 +21,7 @@ type reportedController struct {
 	gate      *intervene.Gate
 	queue     *observe.ReportedQueue
 	queues    []string // the name of the queue, as often as an event may name adds
+	kept      keptCount
 
 	// The lock of the client's reportedState guards this.
 	disconnected string    // why no process reports it; empty if one does
@@ -183,7 +184,9 @@ func (rc *reportedController) isUnused() bool {
 	return rc.isUnusedLocked()
 }
 
-func (rc *reportedController) isUnusedLocked() bool { return !rc.isLiveLocked() && !rc.gate.IsActive() }
+func (rc *reportedController) isUnusedLocked() bool {
+	return !rc.kept.isKept() && !rc.isLiveLocked() && !rc.gate.IsActive()
+}
 
 // forgetReports forgets the controllers of a client. The caller holds the lock of c.
 func (c *Clients) forgetReports(cl *client) {
