@@ -193,13 +193,17 @@ func (s *nodeSimulation) List(ctx context.Context) ([]control.Node, error) {
 	return fleet.List(ctx)
 }
 
-// Add implements control.Nodes.
-func (s *nodeSimulation) Add(ctx context.Context, n int) ([]string, error) {
-	fleet, err := s.ensureStarted(ctx)
-	if err != nil {
-		return nil, err
+// Add implements control.Nodes. If a restore ends the simulation meanwhile, the nodes are added after that.
+func (s *nodeSimulation) Add(ctx context.Context, n int) (names []string, err error) {
+	for {
+		fleet, err := s.ensureStarted(ctx)
+		if err != nil {
+			return nil, err
+		}
+		if names, err = fleet.Add(ctx, n); !errors.Is(err, nodes.ErrClosed) {
+			return names, err
+		}
 	}
-	return fleet.Add(ctx, n)
 }
 
 // Remove implements control.Nodes.

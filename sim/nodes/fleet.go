@@ -2,6 +2,7 @@ package nodes
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -101,15 +102,25 @@ func (f *Fleet) Close() error {
 	return nil
 }
 
+// ErrClosed says that the fleet has been closed. Another one may continue with its nodes.
+var ErrClosed = errors.New("the simulation of nodes has ended")
+
 // Add creates n more nodes and returns their names. If one cannot be created, it
-// deletes the others.
+// deletes the others. If the fleet is closed meanwhile, the error is ErrClosed.
 func (f *Fleet) Add(ctx context.Context, n int) ([]string, error) {
-	names, err := f.createNodes(ctx, n)
-	if err != nil {
-		f.deleteCreated(ctx, names)
-		return nil, err
+	adding, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	stop := context.AfterFunc(f.simulation.ctx, func() { cancel(ErrClosed) })
+	defer stop()
+	names, err := f.createNodes(adding, n)
+	if err == nil {
+		return names, nil
 	}
-	return names, nil
+	if cause := context.Cause(adding); errors.Is(cause, ErrClosed) {
+		return nil, cause // a restore decides which nodes exist, also of those that were created
+	}
+	f.deleteCreated(ctx, names)
+	return nil, err
 }
 
 // createNodes creates n more nodes and returns the names of those that it has created.

@@ -149,6 +149,31 @@ func TestFleetAddsAllOrNone(t *testing.T) {
 	}
 }
 
+// TestFleetAddEndsWithTheFleet closes a fleet while an Add waits for the first list of nodes.
+func TestFleetAddEndsWithTheFleet(t *testing.T) {
+	client := fake.NewClientset()
+	factory := informers.NewSharedInformerFactory(client, 0) // not started
+	pods, nodes := factory.Core().V1().Pods().Informer(), factory.Core().V1().Nodes().Informer()
+	cfg := Config{Informers: func() (cache.SharedIndexInformer, cache.SharedIndexInformer) { return pods, nodes }}
+	f, err := startWithClients(t.Context(), cfg, client, stageClients{}, newPlayed(nil))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), waitTimeout)
+	defer cancel()
+	added := make(chan error, 1)
+	go func() {
+		_, err := f.Add(ctx, 1)
+		added <- err
+	}()
+	if err := f.Close(); err != nil {
+		t.Error(err)
+	}
+	if err := <-added; !errors.Is(err, ErrClosed) {
+		t.Errorf("got %v, want %v", err, ErrClosed)
+	}
+}
+
 func TestFleetRunsPods(t *testing.T) {
 	client := fake.NewClientset()
 	f := startTestFleet(t, client, Config{Count: 1})
