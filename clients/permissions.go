@@ -24,6 +24,7 @@ type permissions struct {
 	index   map[control.Permission]int // in uses
 	leftOut int64
 	all     *atomic.Int64 // how many there are of all clients
+	ended   bool          // the client was forgotten; a request of it may be answered later
 }
 
 // forget is called when the client is forgotten.
@@ -31,7 +32,7 @@ func (p *permissions) forget() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.all.Add(-int64(len(p.uses)))
-	p.uses, p.index = nil, nil
+	p.uses, p.index, p.ended = nil, nil, true
 }
 
 // note counts a call that was answered. Requests for other paths than those of resources are
@@ -47,6 +48,9 @@ func (p *permissions) note(c *observe.Called) {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if p.ended {
+		return
+	}
 	p.count(needs, c.Status)
 	if c.Status == http.StatusCreated && (c.Verb == "patch" || c.Verb == "update") {
 		needs.Verb = "create" // the API server asks for it, too

@@ -88,3 +88,15 @@ func TestPermissionsAreBounded(t *testing.T) {
 		t.Errorf("%d permissions remain of a client that is forgotten", p.all.Load())
 	}
 }
+
+// A client may be forgotten before a request of it is answered.
+func TestPermissionsOfAForgottenClient(t *testing.T) {
+	all := new(atomic.Int64)
+	p := permissions{all: all}
+	p.note(newCall("list", "deployments", "", http.StatusOK))
+	p.forget()
+	p.note(newCall("get", "deployments", "", http.StatusOK))
+	if n := all.Load(); n != 0 {
+		t.Errorf("%d permissions are counted, want none", n)
+	}
+}
