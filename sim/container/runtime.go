@@ -234,7 +234,8 @@ type pod struct {
 	containers      []*container
 	volumes         *volumes    // nil until a container needs its files
 	mounted         bool        // its volumes have been mounted once
-	renewal         renewal     // of the tokens in them
+	tokens          keptTokens  // in them
+	renewal         renewal     // of the tokens
 	newest          *corev1.Pod // while it has volumes or blocked runs
 	stopping        bool
 	killTimer       *time.Timer

@@ -5,9 +5,7 @@ import (
 	"sync"
 	"time"
 
-	authenticationv1 "k8s.io/api/authentication/v1"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/utils/ptr"
 
 	"github.com/ctrlplane/ctrlplane/sim/podconfig"
 	"github.com/ctrlplane/ctrlplane/sim/shell"
@@ -21,7 +19,7 @@ func (s *session) serviceAccountVolume(ctx context.Context, of *corev1.Pod, v *c
 	}
 	dir := shell.NewDir(0)
 	dir.FillOnUse(func() error {
-		files, renewAt, err := volumeFiles(s.ctx, of, v, s)
+		files, renewAt, err := p.volumeFiles(s.ctx, of, v, s)
 		if err != nil {
 			return err
 		}
@@ -139,6 +137,13 @@ func (r *renewal) startTimerLocked(renew func()) {
 	r.timer = timer
 }
 
+// time is clock for callers without the lock.
+func (r *renewal) time() time.Time {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.clock()
+}
+
 // clock returns the time without the reading of the monotonic clock, which may stand still.
 func (r *renewal) clock() time.Time {
 	if r.now != nil {
@@ -169,40 +174,6 @@ func (r *renewal) stopLocked() {
 	}
 }
 
-// volumeFiles returns the files of a volume, and when its tokens have to be replaced; zero =
-// it has none.
-func volumeFiles(ctx context.Context, of *corev1.Pod, v *corev1.Volume, from podconfig.Source) (podconfig.Files, time.Time, error) {
-	tokens := &tokenSource{Source: from}
-	files, err := podconfig.VolumeFiles(ctx, of, v, tokens)
-	return files, tokens.renewAt, err
-}
-
-// tokenSource is a source that records when the first of its tokens has to be replaced.
-type tokenSource struct {
-	podconfig.Source
-	renewAt time.Time
-}
-
-// Token implements podconfig.Source.
-func (t *tokenSource) Token(ctx context.Context, namespace, serviceAccount string, request *authenticationv1.TokenRequest) (*authenticationv1.TokenRequest, error) {
-	made, err := t.Source.Token(ctx, namespace, serviceAccount, request)
-	if err != nil {
-		return nil, err
-	}
-	if at := renewalTime(made); t.renewAt.IsZero() || at.Before(t.renewAt) {
-		t.renewAt = at
-	}
-	return made, nil
-}
-
-// renewalTime returns when a token has to be replaced: as with a kubelet, after 80 % of its time,
-// and at least once a day. That time may be shorter than the Pod has requested.
-func renewalTime(made *authenticationv1.TokenRequest) time.Time {
-	lifetime := time.Duration(ptr.Deref(made.Spec.ExpirationSeconds, 3600)) * time.Second
-	issued := made.Status.ExpirationTimestamp.Add(-lifetime)
-	return issued.Add(min(lifetime*8/10, 24*time.Hour))
-}
-
 // renewTokens makes the tokens of a volume be replaced at a time; zero = it has none.
 func (s *session) renewTokens(p *pod, at time.Time) {
 	if !at.IsZero() {
@@ -212,7 +183,7 @@ func (s *session) renewTokens(p *pod, at time.Time) {
 
 // retryRefresh makes the volumes of a Pod be read again in a while, as a kubelet does with each sync of the Pod.
 func (s *session) retryRefresh(p *pod) {
-	p.renewal.schedule(p.renewal.clock().Add(refreshRetryInterval), func() { s.renew(p) })
+	s.renewTokens(p, p.renewal.time().Add(refreshRetryInterval))
 }
 
 // renew replaces the tokens of the volumes of a Pod, and reads what they have from the API again.

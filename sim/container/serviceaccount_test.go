@@ -231,59 +231,99 @@ func TestTokensAreRenewed(t *testing.T) {
 	}
 }
 
-// A request that fails once delays the new token, or the new content, by a minute.
+// startMounted starts a Pod with a token and the ConfigMap m.
+func (f *fixture) startMounted() (*corev1.Pod, *pod) {
+	f.t.Helper()
+	of := serviceAccountPod(3600, "sleep", "infinity")
+	c := &of.Spec.Containers[0]
+	c.VolumeMounts = append(c.VolumeMounts, corev1.VolumeMount{Name: "v", MountPath: "/v"})
+	of.Spec.Volumes = append(of.Spec.Volumes, corev1.Volume{Name: "v", VolumeSource: configMapSource("m")})
+	f.start(of)
+	f.await(of, Running)
+	f.requireFiles(of, "token-1", "1")
+	return of, f.podOf(of)
+}
+
+func (f *fixture) requireFiles(of *corev1.Pod, token, content string) {
+	f.t.Helper()
+	if got := f.exec(of, "cat /api/token; echo; cat /v/a"); got != token+"\n"+content {
+		f.t.Errorf("got %q, want %q and %q", got, token, content)
+	}
+}
+
+// requireRetry fails if no reading of the volumes is due within a minute, and reads them as its timer does.
+func (f *fixture) requireRetry(p *pod) {
+	f.t.Helper()
+	p.renewal.mu.Lock()
+	isDue, in := p.renewal.timer != nil, p.renewal.at.Sub(p.renewal.clock())
+	p.renewal.mu.Unlock()
+	if !isDue || in > refreshRetryInterval {
+		f.t.Errorf("a retry is due: %v, in %v", isDue, in)
+	}
+	f.active().renew(p)
+}
+
+// setClock sets the time by which the tokens of a Pod are renewed.
+func (p *pod) setClock(after time.Duration) {
+	p.renewal.mu.Lock()
+	defer p.renewal.mu.Unlock()
+	p.renewal.now = func() time.Time { return time.Now().Add(after) }
+}
+
+// A ConfigMap that cannot be read once arrives a minute later, and the token stays meanwhile.
 func TestFailedRefreshIsRepeated(t *testing.T) {
 	settings := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "m"}, Data: map[string]string{"a": "1"}}
 	f := newFixture(t, rootCA, settings)
 	f.countTokens()
-	pod := serviceAccountPod(3600, "sleep", "infinity")
-	c := &pod.Spec.Containers[0]
-	c.VolumeMounts = append(c.VolumeMounts, corev1.VolumeMount{Name: "v", MountPath: "/v"})
-	pod.Spec.Volumes = append(pod.Spec.Volumes, corev1.Volume{Name: "v", VolumeSource: configMapSource("m")})
-	f.start(pod)
-	f.await(pod, Running)
-	if got := f.exec(pod, "cat /api/token /v/a"); got != "token-11" {
-		t.Fatalf("got %q", got)
-	}
-	p := f.podOf(pod)
-	for _, test := range []struct{ verb, resource, old, want string }{
-		{"create", "serviceaccounts", "token-1", "token-2"},
-		{"get", "configmaps", "1", "2"},
-	} {
-		var failed atomic.Bool
-		f.client.PrependReactor(test.verb, test.resource, func(a clienttesting.Action) (bool, runtime.Object, error) {
-			if get, ok := a.(clienttesting.GetAction); ok && get.GetName() != "m" {
-				return false, nil, nil
-			}
-			return failed.CompareAndSwap(false, true), nil, apierrors.NewInternalError(errors.New("once"))
-		})
-		script := "cat /api/token"
-		if test.resource == "configmaps" {
-			script = "cat /v/a"
-			settings.Data["a"] = "2"
-			if _, err := f.client.CoreV1().ConfigMaps("ns").Update(t.Context(), settings, metav1.UpdateOptions{}); err != nil {
-				t.Fatal(err)
-			}
-		} else {
-			f.active().renew(p)
+	of, p := f.startMounted()
+	var failures atomic.Int64
+	f.client.PrependReactor("get", "configmaps", func(a clienttesting.Action) (bool, runtime.Object, error) {
+		if a.(clienttesting.GetAction).GetName() != "m" || failures.Add(1) > 2 {
+			return false, nil, nil
 		}
+		return true, nil, apierrors.NewInternalError(errors.New("twice"))
+	})
+	settings.Data["a"] = "2"
+	if _, err := f.client.CoreV1().ConfigMaps("ns").Update(t.Context(), settings, metav1.UpdateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
 		if event := <-f.events; !strings.HasPrefix(event, "FailedMount") {
-			t.Errorf("%s: got the event %q", test.resource, event)
+			t.Errorf("got the event %q", event)
 		}
-		if got := f.exec(pod, script); got != test.old {
-			t.Errorf("%s: got %q after the failure, want %q", test.resource, got, test.old)
-		}
-		p.renewal.mu.Lock()
-		isDue, in := p.renewal.timer != nil, time.Until(p.renewal.at)
-		p.renewal.mu.Unlock()
-		if !isDue || in > refreshRetryInterval {
-			t.Errorf("%s: a retry is due: %v, in %v", test.resource, isDue, in)
-		}
-		f.active().renew(p) // as the timer does
-		if got := f.exec(pod, script); got != test.want {
-			t.Errorf("%s: got %q after the retry, want %q", test.resource, got, test.want)
-		}
+		f.requireFiles(of, "token-1", "1")
+		f.requireRetry(p)
 	}
+	f.requireFiles(of, "token-1", "2")
+}
+
+// A token that cannot be replaced is used until it expires, as by a kubelet.
+func TestFailedRenewalIsRepeated(t *testing.T) {
+	settings := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "m"}, Data: map[string]string{"a": "1"}}
+	f := newFixture(t, rootCA, settings)
+	f.countTokens()
+	of, p := f.startMounted()
+	var works atomic.Bool
+	f.client.PrependReactor("create", "serviceaccounts", func(clienttesting.Action) (bool, runtime.Object, error) {
+		if works.Load() {
+			return true, newToken("token-2", 3*time.Hour), nil
+		}
+		return true, nil, apierrors.NewInternalError(errors.New("no tokens"))
+	})
+	p.setClock(50 * time.Minute) // it is due after 48
+	f.active().renew(p)
+	f.requireFiles(of, "token-1", "1")
+	if len(f.events) > 0 {
+		t.Errorf("got the event %q while the token is valid", <-f.events)
+	}
+	p.setClock(70 * time.Minute)
+	f.requireRetry(p)
+	if event := <-f.events; !strings.HasPrefix(event, "FailedMount") {
+		t.Errorf("got the event %q", event)
+	}
+	works.Store(true)
+	f.requireRetry(p)
+	f.requireFiles(of, "token-2", "1")
 }
 
 // A Pod is removed while a command waits for its token.

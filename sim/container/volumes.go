@@ -190,7 +190,7 @@ func (s *session) makePodVolume(ctx context.Context, of *corev1.Pod, v *corev1.V
 				return nil, err
 			}
 		}
-		files, renewAt, err := volumeFiles(ctx, of, v, s.volumeSource(p))
+		files, renewAt, err := p.volumeFiles(ctx, of, v, s.volumeSource(p))
 		if err != nil {
 			return nil, err
 		}
@@ -278,7 +278,7 @@ func (s *session) refresh(p *pod) {
 		if dir == nil || !podconfig.HasFiles(source) || !dir.Filled() {
 			continue
 		}
-		files, renewAt, err := volumeFiles(s.ctx, of, source, s)
+		files, renewAt, err := p.volumeFiles(s.ctx, of, source, s)
 		if err == nil {
 			s.renewTokens(p, renewAt)
 			err = writeFiles(dir.Dir, files, fsGroup(of))
