@@ -159,3 +159,12 @@ func TestWebPageDurations(t *testing.T) {
 		t.Errorf("%s, want %s", got, want)
 	}
 }
+
+// TestWebPageCountsHiddenControllers: a controller that is off by its flags or a feature gate is not a quiet one that could be shown.
+func TestWebPageCountsHiddenControllers(t *testing.T) {
+	t.Parallel()
+	p := openClass(t, 1280, 720, func(o *web.Options) { o.Focus = []string{"job-controller"} })
+	p.await(`document.getElementById("notes").innerText.includes("4 quiet controllers hidden")`)
+	p.class.change(func() { p.class.states["kube-scheduler"] = "off" })
+	p.await(`document.getElementById("notes").innerText.includes("3 quiet controllers hidden")`)
+}
