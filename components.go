@@ -208,6 +208,7 @@ func (p *controlPlane) schedulerController() (controllers.ExtraController, error
 		ConfigFile: c.ConfigFile,
 		Args:       c.Args,
 		Logger:     p.log.With("controller", scheduler.Name),
+		Totals:     &scheduler.Totals{},
 		Connect: func(who user.Info) *rest.Config {
 			return recording.ObserveCalls(p.supervisor.InterceptCalls(scheduler.Name, p.controllerClientConfig(who)), p.recorderFor(scheduler.Name))
 		},

@@ -40,7 +40,7 @@ type client struct {
 
 	requests, reads, changes, errors, conflicts, inFlight atomic.Int64
 	last                                                  atomic.Pointer[answered]
-	worked                                                atomic.Pointer[time.Time] // when the last call was answered that was not for a Lease
+	worked                                                atomic.Pointer[time.Time] // when the last call was answered that was not for a Lease, from the first request on
 
 	kept      keptCount
 	reports   reportedState

@@ -28,7 +28,7 @@ type Controller struct {
 }
 
 // Work is the work that a controller has to do and has done. The numbers of its
-// queues have the names of the workqueue_* metrics.
+// queues have the names of the workqueue_* metrics; one that is off has no queues.
 type Work struct {
 	Depth        int64 `json:"depth"`        // keys that are queued, without parked ones
 	InFlight     int64 `json:"inFlight"`     // keys that are being processed

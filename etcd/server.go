@@ -50,7 +50,7 @@ func (s *Server) Dialer() func(ctx context.Context, network, addr string) (net.C
 }
 
 // Size returns the revision of an embedded member's store and the bytes of its
-// database file. Both are zero for a cluster, and after the server has ended.
+// database; the file also has space to grow. Both are zero for a cluster, and after the server has ended.
 func (s *Server) Size() (revision, bytes int64) {
 	if s.member == nil {
 		return 0, 0

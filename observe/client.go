@@ -23,7 +23,7 @@ type Client struct {
 	SharesConnection []string `json:"sharesConnection,omitempty"`
 
 	Requests    int64   `json:"requests"`    // all of the following, and those for no resource
-	RequestRate float64 `json:"requestRate"` // per second, over the last 5 s
+	RequestRate float64 `json:"requestRate"` // per second, over the last five whole seconds
 	Reads       int64   `json:"reads"`       // calls, as of a controller
 	Changes     int64   `json:"changes"`     // calls that are writes
 	Errors      int64   `json:"errors"`      // calls that failed, except conflicts, and reads and deletions of objects that do not exist
@@ -64,7 +64,8 @@ type Client struct {
 	// Last is its last call and LastTime when that was answered.
 	Last     *Called   `json:"last,omitempty"`
 	LastTime time.Time `json:"lastTime,omitzero"`
-	// LastWork is the same of its last call that was not for a Lease: a standby asks for that all the time.
+	// LastWork is the same of its last call that was not for a Lease: a standby asks for that all the time. Before there is one it is
+	// when the client made its first request.
 	LastWork time.Time `json:"lastWork,omitzero"`
 }
 

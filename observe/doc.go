@@ -28,7 +28,7 @@
 //   - reading: observer.go (Observer), source.go, query.go, stacks.go; idle.go asks whether the process is idle;
 //   - whose work it is: recorder.go, scope.go, foruser.go, syncrun.go, runningsyncs.go, callrun.go;
 //   - work queues: queues.go and queue.go are for client-go's, with queueadd.go, addafter.go, delayedkeys.go and
-//     keyresource.go; keyedqueue.go and reportedqueue.go for others;
+//     keyresource.go; keyedqueue.go and reportedqueue.go for others; queuetotals.go counts beyond a restart;
 //   - records in memory: journal.go, ring.go, background.go; callentry.go, ownrecord.go and idledelivery.go make
 //     them small;
 //   - records that are kept for causes: history.go, causechain.go, removedobjects.go;

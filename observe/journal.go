@@ -150,7 +150,7 @@ func (j *journal) Records(_ context.Context, q Query) (Page, error) {
 		p.addMatching(r, &q)
 	}
 	p.keepNewest(q.Limit)
-	if p.Missed == 0 {
+	if p.Missed+p.LeftOut == 0 {
 		p.CompleteAfter = 0
 	}
 	return p, nil
@@ -225,12 +225,12 @@ func (p *Page) addOlder(list []*Record, q *Query) {
 	p.keepNewest(q.Limit)
 }
 
-// keepNewest keeps the newest n records and counts the others as missed.
+// keepNewest keeps the newest n records; 0 keeps all.
 func (p *Page) keepNewest(n int) {
 	if over := len(p.Records) - n; n > 0 && over > 0 {
 		p.CompleteAfter = max(p.CompleteAfter, p.Records[over-1].Seq)
 		p.Records = slices.Delete(p.Records, 0, over)
-		p.Missed += uint64(over)
+		p.LeftOut += uint64(over)
 	}
 }
 

@@ -14,7 +14,7 @@ func (r *Recorder) KeyedQueue(name string) *KeyedQueue {
 	}
 	k, ok := r.keyed.Load(name)
 	if !ok {
-		k, _ = r.keyed.LoadOrStore(name, &KeyedQueue{&queue{name: name, recorder: r}})
+		k, _ = r.keyed.LoadOrStore(name, &KeyedQueue{&queue{name: name, recorder: r, total: r.totalsOf(name)}})
 	}
 	return k.(*KeyedQueue)
 }
@@ -32,6 +32,7 @@ func (k *KeyedQueue) Add(due time.Time) *QueuedKey {
 		return nil
 	}
 	added := &QueuedKey{due: due}
+	k.queue.total.adds.Add(1)
 	added.add.queue, added.add.number, added.add.notBefore = k.queue, uint64(k.queue.adds.Add(1)), time.Now()
 	if s := currentScope(); s != nil && s.recorder == k.queue.recorder {
 		if run := s.activeSync(); run != nil {
@@ -73,6 +74,7 @@ func (k *KeyedQueue) Begin(key string, added *QueuedKey) *KeyedSync {
 	}
 	q := k.queue
 	q.gets.Add(1)
+	q.total.gets.Add(1)
 	s := &KeyedSync{}
 	s.scope = scope{labels: q.recorder.labels, recorder: q.recorder, run: &s.run}
 	s.run.id, s.run.queue, s.run.started = q.recorder.observer.syncs.Add(1), q, time.Now()
@@ -84,7 +86,7 @@ func (k *KeyedQueue) Begin(key string, added *QueuedKey) *KeyedSync {
 		}
 		s.run.add, s.run.sure = &added.add, true
 		s.run.waited = max(s.run.started.Sub(from), 0)
-		q.wait.observe(s.run.waited, s.run.started)
+		q.total.wait.observe(s.run.waited, s.run.started)
 	}
 	q.running.add(&s.run)
 	return s
@@ -121,7 +123,8 @@ func (s *KeyedSync) End(failure string) {
 	}
 	took := now.Sub(s.run.started)
 	q.done.Add(1)
-	q.work.observe(took, now)
+	q.total.done.Add(1)
+	q.total.work.observe(took, now)
 	synced := s.run.event(took)
 	q.endSync(&synced, now)
 }

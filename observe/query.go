@@ -24,7 +24,9 @@ type Page struct {
 	// match the query. With Query.Notable it counts notable ones only, and with Query.Causes
 	// those that are not background.
 	Missed uint64 `json:"missed,omitempty"`
-	// CompleteAfter is the Seq after which none of these is missed; with Missed, 0 means
+	// LeftOut counts the records that match the query and that its Limit leaves out.
+	LeftOut uint64 `json:"leftOut,omitempty"`
+	// CompleteAfter is the Seq after which none of these is missed or left out; with Missed, 0 means
 	// that it is not known.
 	CompleteAfter uint64 `json:"completeAfter,omitempty"`
 }

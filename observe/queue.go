@@ -19,11 +19,10 @@ type queue struct {
 
 	keyResource string // of the objects that keys name; "" if that is not known
 
-	adds, gets, done, retries atomic.Int64
-	matched                   atomic.Int64 // gets whose add was looked for
-	errorRetries              atomic.Int64 // of retries
-	maxDepth                  atomic.Int64 // since the last sample
-	wait, work                histogram
+	total            *queueTotals
+	adds, gets, done atomic.Int64 // of this queue
+	matched          atomic.Int64 // gets whose add was looked for
+	maxDepth         atomic.Int64 // since the last sample
 
 	delayed delayedKeys
 	head    atomic.Uint64 // no older add is pending
@@ -37,6 +36,7 @@ func (q *queue) inFlight() int64 { return max(q.gets.Load()-q.done.Load(), 0) }
 // keyTaken is called by a worker's goroutine when it takes a key.
 func (q *queue) keyTaken() {
 	q.gets.Add(1)
+	q.total.gets.Add(1)
 	if q.recorder == nil {
 		return
 	}
@@ -63,7 +63,7 @@ func (q *queue) waitMeasured(d time.Duration) {
 	}
 	q.matched.Add(1)
 	q.forgetTakenAdds()
-	q.wait.observe(d, now)
+	q.total.wait.observe(d, now)
 	q.series.wait.observe(d.Seconds())
 }
 
@@ -71,7 +71,8 @@ func (q *queue) waitMeasured(d time.Duration) {
 func (q *queue) keyDone(d time.Duration) {
 	now := time.Now()
 	q.done.Add(1)
-	q.work.observe(d, now)
+	q.total.done.Add(1)
+	q.total.work.observe(d, now)
 	q.series.work.observe(d.Seconds())
 	s := currentScope()
 	w := s.activeSync()
@@ -107,7 +108,7 @@ func (q *queue) keyDone(d time.Duration) {
 // endSync records a sync that has ended.
 func (q *queue) endSync(s *Synced, now time.Time) {
 	if s.Retried && s.Failed() {
-		q.errorRetries.Add(1)
+		q.total.errorRetries.Add(1)
 	}
 	if s.Failed() {
 		q.quiet.Store(false) // that the next one succeeds says something
@@ -129,7 +130,7 @@ func (q *queue) oldestSync() *syncRun {
 
 // keyRetried is called when a key is added with a delay.
 func (q *queue) keyRetried() {
-	q.retries.Add(1)
+	q.total.retries.Add(1)
 	q.series.retries.Add(1)
 	d, known, err := delayFromStack()
 	if err != nil && q.recorder != nil {
@@ -192,10 +193,10 @@ func (q *queue) takeSample() *QueueChanged {
 		Queue:      q.name,
 		InFlight:   q.inFlight(),
 		Depth:      q.depth(),
-		Done:       q.done.Load(),
-		Gets:       q.gets.Load(),
-		Adds:       q.adds.Load(),
-		Retries:    q.retries.Load(),
+		Done:       q.total.done.Load(),
+		Gets:       q.total.gets.Load(),
+		Adds:       q.total.adds.Load(),
+		Retries:    q.total.retries.Load(),
 	}
 	e.MaxDepth = max(q.maxDepth.Swap(e.Depth), e.Depth)
 	return e
@@ -204,7 +205,7 @@ func (q *queue) takeSample() *QueueChanged {
 // snapshot returns the queue's numbers except those that the sampler fills in.
 func (q *queue) snapshot(now time.Time) Queue {
 	s := q.countSyncs(now)
-	s.Depth, s.Retries, s.Waiting = q.depth(), q.retries.Load(), q.waitingObjects(10)
+	s.Depth, s.Retries, s.Waiting = q.depth(), q.total.retries.Load(), q.waitingObjects(10)
 	s.Peak = max(s.Depth, q.maxDepth.Load())
 	delayed, due := q.delayed.pendingKeys(now)
 	s.Delayed, s.NextDue = int64(delayed), due
@@ -215,8 +216,8 @@ func (q *queue) snapshot(now time.Time) Queue {
 func (q *queue) countSyncs(now time.Time) Queue {
 	s := Queue{
 		Name: q.name, Controller: q.controllerName(), InFlight: q.inFlight(),
-		Adds: q.adds.Load(), Gets: q.gets.Load(), Done: q.done.Load(), ErrorRetries: q.errorRetries.Load(),
-		Wait: q.wait.summarizeDurations(now), Work: q.work.summarizeDurations(now),
+		Adds: q.total.adds.Load(), Gets: q.total.gets.Load(), Done: q.total.done.Load(), ErrorRetries: q.total.errorRetries.Load(),
+		Wait: q.total.wait.summarizeDurations(now), Work: q.total.work.summarizeDurations(now),
 	}
 	s.Unfinished, s.Longest = q.runningAges(now)
 	return s

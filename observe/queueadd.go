@@ -37,6 +37,7 @@ func (a *queueAdd) couldBeAt(first, last time.Time) bool {
 func (q *queue) keyAdded() {
 	now := time.Now()
 	number := uint64(q.adds.Add(1))
+	q.total.adds.Add(1)
 	q.series.adds.Add(1)
 	storeMax(&q.maxDepth, int64(number)-q.gets.Load())
 	if q.recorder == nil {

@@ -38,17 +38,24 @@ func (qs *Queues) Open(name string) QueueMetrics {
 		s = newSeries(name)
 		qs.series[name] = s
 	}
-	q := &queue{name: name, recorder: by, createdBy: born, series: s, keyResource: by.keyResource(name)}
+	q := &queue{name: name, recorder: by, createdBy: born, series: s, total: by.totalsOf(name), keyResource: by.keyResource(name)}
 	q.quiet.Store(by.isQuiet(name))
 	qs.live = append(qs.live, q)
 	return QueueMetrics{q}
 }
 
-// remove removes the queues that the filter selects. Their series stay.
-func (qs *Queues) remove(drop func(*queue) bool) {
+// remove removes the queues that the filter selects, and returns them. Their series and their totals stay.
+func (qs *Queues) remove(drop func(*queue) bool) (removed []*queue) {
 	qs.mu.Lock()
 	defer qs.mu.Unlock()
-	qs.live = slices.DeleteFunc(qs.live, drop)
+	qs.live = slices.DeleteFunc(qs.live, func(q *queue) bool {
+		if !drop(q) {
+			return false
+		}
+		removed = append(removed, q)
+		return true
+	})
+	return removed
 }
 
 // sorted returns the live queues by controller and name.

@@ -29,7 +29,8 @@ type Recorder struct {
 
 	keyResources atomic.Pointer[map[string]string] // see SetKeyResources
 
-	keyed sync.Map // name → *KeyedQueue
+	keyed  sync.Map // name → *KeyedQueue
+	totals sync.Map // name of a queue → *queueTotals
 
 	writing atomic.Int64 // writes without an answer, except of Leases and Events
 
@@ -85,16 +86,14 @@ func (r *Recorder) SetAliases(names []string) {
 }
 
 // CloseQueues removes the controller's queues when it stops: they may still hold
-// keys, and after a restart the controller has queues with the same names.
+// keys, and after a restart the controller has queues with the same names, which go on counting.
 func (r *Recorder) CloseQueues() {
 	if r == nil {
 		return
 	}
-	r.observer.queues.remove(func(q *queue) bool { return q.recorder == r })
+	closed := r.observer.queues.remove(func(q *queue) bool { return q.recorder == r })
 	r.keyed.Clear()
-	r.observer.sampler.mu.Lock()
-	defer r.observer.sampler.mu.Unlock()
-	r.observer.sampler.forgetQueues(r.name)
+	r.observer.sampler.endQueues(r.name, closed)
 }
 
 // maxKinds is how many watched resources, and how many kinds of writes, of a controller are

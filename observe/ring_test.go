@@ -313,3 +313,31 @@ func TestPageSaysSinceWhenItIsComplete(t *testing.T) {
 		}
 	}
 }
+
+// TestLimitDropsNothing: what a limit leaves out is not counted as dropped.
+func TestLimitDropsNothing(t *testing.T) {
+	j := newJournal(4)
+	add := func(n int) {
+		for range n {
+			j.append(&Record{Time: time.Now(), Event: &Delivered{Controller: "c", Object: Object{Resource: "pods", Name: "a"}}})
+		}
+	}
+	require := func(q Query, records int, missed, leftOut, completeAfter uint64) {
+		t.Helper()
+		p, _ := j.Records(t.Context(), q)
+		if len(p.Records) != records || p.Missed != missed || p.LeftOut != leftOut || p.CompleteAfter != completeAfter {
+			t.Errorf("%+v: %d records, missed %d, left out %d, complete after %d", q, len(p.Records), p.Missed, p.LeftOut, p.CompleteAfter)
+		}
+	}
+	add(4)
+	require(Query{}, 4, 0, 0, 0)
+	require(Query{Limit: 3}, 3, 0, 1, 1)
+	require(Query{Limit: 1, Kinds: []Kind{KindCalled}}, 0, 0, 0, 0)
+	add(6)
+	all, _ := j.Records(t.Context(), Query{})
+	if all.Missed == 0 {
+		t.Fatal("none was dropped")
+	}
+	require(Query{Limit: 3}, 3, all.Missed, uint64(len(all.Records)-3), 7)
+	require(Query{Limit: 100}, len(all.Records), all.Missed, 0, all.CompleteAfter)
+}

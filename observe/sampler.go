@@ -113,12 +113,8 @@ func (s *sampler) sample() {
 		s.sampleQueue(&QueueChanged{Controller: v.Controller, Queue: v.Name, Depth: v.Depth, MaxDepth: v.Depth, InFlight: v.InFlight, Adds: v.Adds, Gets: v.Gets, Done: v.Done}, now, v.Resumed, false)
 	}
 	for id, h := range s.queues {
-		switch {
-		case seen[id]:
-		case IsReported(id.controller): // its next run continues the numbers
+		if !seen[id] { // the next run of its controller continues the numbers
 			h.history = nil
-		default:
-			delete(s.queues, id)
 		}
 	}
 	s.updateFailures()
@@ -439,13 +435,23 @@ func (s *sampler) forgetController(name string) {
 	defer s.mu.Unlock()
 	s.updateFailures()
 	delete(s.stopping, name)
-	s.forgetQueues(name)
+	maps.DeleteFunc(s.queues, func(id queueID, _ *queueHistory) bool { return id.controller == name })
 	s.forgetFailures(func(k failingKey) bool { return k.controller == name })
 }
 
-// forgetQueues forgets what the queues of a controller have counted. It needs the lock.
-func (s *sampler) forgetQueues(controller string) {
-	maps.DeleteFunc(s.queues, func(id queueID, _ *queueHistory) bool { return id.controller == controller })
+// endQueues ends the history of the queues of a controller that stops, closed among them: what these have counted is nothing that
+// the next ones do.
+func (s *sampler) endQueues(controller string, closed []*queue) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for id, h := range s.queues {
+		if id.controller == controller {
+			h.history = nil
+		}
+	}
+	for _, q := range closed {
+		s.queues[q.id()] = &queueHistory{last: *q.takeSample()}
+	}
 }
 
 // maxFailingKeys is how many failing keys of a controller a Snapshot has.

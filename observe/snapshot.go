@@ -99,7 +99,7 @@ type Process struct {
 	Requests     int64         `json:"requests"`     // to the API server since the start, from this process and from clients
 	RequestRate  float64       `json:"requestRate"`  // per second, over the last 5 s; -1 if unknown
 	EtcdRevision int64         `json:"etcdRevision"` // 0 if unknown
-	EtcdBytes    int64         `json:"etcdBytes"`    // of the database file
+	EtcdBytes    int64         `json:"etcdBytes"`    // of the database, without the space to grow that its file has
 	MemoryBytes  int64         `json:"memoryBytes"`  // resident; 0 = unknown
 	CPU          time.Duration `json:"cpuNanos"`     // spent since the start of the process
 	CPUPercent   float64       `json:"cpuPercent"`   // of one core, over the last 5 s

@@ -513,3 +513,44 @@ func TestQueuesOfAllSourcesAreSorted(t *testing.T) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }
+
+// TestCountersOfARestartedController: they go on, as those of its syncs and the metrics do. What the stopped queue held is not
+// in the new one.
+func TestCountersOfARestartedController(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newQueueBench(t)
+		defer b.Close()
+		run := func() {
+			q := newQueue[string](b, "q")
+			defer q.ShutDown()
+			for range 3 {
+				q.AddAfter("default/web", time.Millisecond)
+				key, _ := q.Get()
+				q.Done(key)
+			}
+			q.Add("default/left")
+			b.by.CloseQueues()
+		}
+		run()
+		time.Sleep(time.Second)
+		synctest.Wait()
+		q := newQueue[string](b, "q")
+		defer q.ShutDown()
+		q.Add("default/web")
+		time.Sleep(time.Second) // until the next sample
+		synctest.Wait()
+		v := b.onlyQueue(t)
+		if v.Adds != 5 || v.Gets != 3 || v.Done != 3 || v.Retries != 3 || v.Work.Total.Count != 3 || v.Wait.Total.Count != 3 {
+			t.Errorf("counters: %+v", v)
+		}
+		if v.Depth != 1 || v.InFlight != 0 {
+			t.Errorf("depth %d, in flight %d; want what the new queue has", v.Depth, v.InFlight)
+		}
+		if v.AddRate != 1 {
+			t.Errorf("%v adds/s; want those of the new queue", v.AddRate)
+		}
+		if s := b.all.Series()[0]; s.Adds != v.Adds || s.Retries != v.Retries {
+			t.Errorf("the metrics have %d adds and %d retries, the status %d and %d", s.Adds, s.Retries, v.Adds, v.Retries)
+		}
+	})
+}

@@ -3,9 +3,11 @@ package ui
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
+	"github.com/ctrlplane/ctrlplane/control"
 	"github.com/ctrlplane/ctrlplane/internal/words"
 	"github.com/ctrlplane/ctrlplane/observe"
 	"github.com/ctrlplane/ctrlplane/observe/trace"
@@ -92,11 +94,15 @@ func MergeProblems(s observe.Snapshot) observe.Snapshot {
 func describeProblem(p *observe.Problem) string { return countProblem(p.Count, p.Kind, p.What) }
 
 func countProblem(n int, noun string, what observe.What) string {
-	texts := problemTexts[what]
+	return CountNoun(n, noun) + " " + problemText(n, what)
+}
+
+// problemText says what one object, or several, have as a problem.
+func problemText(n int, what observe.What) string {
 	if n == 1 {
-		return CountNoun(n, noun) + " " + texts[0]
+		return problemTexts[what][0]
 	}
-	return CountNoun(n, noun) + " " + texts[1]
+	return problemTexts[what][1]
 }
 
 // nameProblem is like describeProblem, with the names of the first objects, at most so many: "2 Pods cannot start: default/a, default/b".
@@ -114,14 +120,34 @@ func nameProblem(p *observe.Problem, most int) string {
 	return text
 }
 
-// MoreProblemLines says, one line each, how many objects have a problem beside those that are named.
-func MoreProblemLines(s observe.Snapshot) (lines []string) {
+// MoreProblemLines says, one line each, how many objects have a problem beside those that are named, which unhealthy describes.
+func MoreProblemLines(s observe.Snapshot, unhealthy []control.UnhealthyObject) (lines []string) {
 	for i := range s.Problems {
-		if p := &s.Problems[i]; p.What != observe.KeepsFailing && p.Count > len(p.Objects) {
-			lines = append(lines, "and "+countProblem(p.Count-len(p.Objects), "more "+p.Kind, p.What))
+		p := &s.Problems[i]
+		if p.What == observe.KeepsFailing || p.Count <= len(p.Objects) {
+			continue
 		}
+		n := p.Count - len(p.Objects)
+		more := CountNoun(n, "more "+p.Kind)
+		if owner := onlyOwner(p.Objects, unhealthy); owner != (observe.Object{}) {
+			more += " of " + owner.Kind + " " + owner.Name
+		}
+		lines = append(lines, "and "+more+" "+problemText(n, p.What))
 	}
 	return lines
+}
+
+// onlyOwner returns the owner of all objects that are named of a problem, and so of those that are not: the first one of each owner
+// is named. It is zero if there are several or if one has none.
+func onlyOwner(named []observe.Object, unhealthy []control.UnhealthyObject) (owner observe.Object) {
+	for i, o := range named {
+		at := slices.IndexFunc(unhealthy, func(u control.UnhealthyObject) bool { return u.Object.Kind == o.Kind && u.Object.Key() == o.Key() })
+		if at < 0 || i > 0 && unhealthy[at].Owner != owner {
+			return observe.Object{}
+		}
+		owner = unhealthy[at].Owner
+	}
+	return owner
 }
 
 // SummarizeProblems returns the problems of objects in few words, "3 objects have a problem", and in a sentence that

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ctrlplane/ctrlplane/control"
 	"github.com/ctrlplane/ctrlplane/observe"
 	"github.com/ctrlplane/ctrlplane/observe/trace"
 )
@@ -165,7 +166,7 @@ func TestMoreProblemLines(t *testing.T) {
 		{Kind: "Pod", What: observe.Unschedulable, Count: 2, Objects: named},
 		{Kind: "Job", What: observe.HasFailed, Count: 3, Objects: named},
 		{Kind: "write", What: observe.KeepsFailing, Count: 9, Objects: named}, // which have lines of their own
-	}})
+	}}, nil)
 	if want := []string{"and 8 more Pods cannot start", "and 1 more Job failed"}; !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
 	}
@@ -276,5 +277,29 @@ func TestSettledSaysWhatFails(t *testing.T) {
 	s.Process.Settled = true
 	if got := headline(); got != "default is ready and settled" {
 		t.Errorf("status: %q", got)
+	}
+}
+
+// TestMoreProblemLinesOfOneOwner: the first object of each owner is named, so that others are of the same owner if all have one.
+func TestMoreProblemLinesOfOneOwner(t *testing.T) {
+	pod := func(name string) observe.Object { return observe.Object{Kind: "Pod", Namespace: "default", Name: name} }
+	set := func(name string) observe.Object {
+		return observe.Object{Kind: "ReplicaSet", Namespace: "default", Name: name}
+	}
+	s := observe.Snapshot{Problems: []observe.Problem{{Kind: "Pod", What: observe.WaitsForRestart, Count: 4, Objects: []observe.Object{pod("a"), pod("b"), pod("c")}}}}
+	for want, owners := range map[string][3]observe.Object{
+		"and 1 more Pod of ReplicaSet crash waits for a restart": {set("crash"), set("crash"), set("crash")},
+		"and 1 more Pod waits for a restart":                     {set("crash"), set("other"), set("crash")},
+	} {
+		var unhealthy []control.UnhealthyObject
+		for i, of := range owners {
+			unhealthy = append(unhealthy, control.UnhealthyObject{Object: s.Problems[0].Objects[i], Owner: of})
+		}
+		if got := MoreProblemLines(s, unhealthy); !slices.Equal(got, []string{want}) {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+	if got := MoreProblemLines(s, nil); !slices.Equal(got, []string{"and 1 more Pod waits for a restart"}) {
+		t.Errorf("without owners: %q", got)
 	}
 }

@@ -23,11 +23,16 @@ func formatRetries(q observe.Queue) string { return formatPartOf(q.Retries, q.Er
 func formatRequeues(q observe.Queue) string { return formatPartOf(q.Retries, PlannedRequeues(&q)) }
 
 func formatPartOf(all, part int64) string {
-	if part < 0 && all > 0 {
-		return "≤" + strconv.FormatInt(all, 10)
-	}
-	if part < 0 && all == 0 {
-		return "0"
+	if part < 0 && all >= 0 {
+		return formatAtMost(all)
 	}
 	return formatInt(part)
+}
+
+// formatAtMost formats an upper bound.
+func formatAtMost(n int64) string {
+	if n > 0 {
+		return "≤" + strconv.FormatInt(n, 10)
+	}
+	return formatInt(n)
 }

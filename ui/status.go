@@ -93,13 +93,14 @@ func (m Mode) StatusWidth() int {
 }
 
 func formatUptime(d time.Duration) string {
-	switch {
-	case d < time.Hour:
+	switch s := d.Round(time.Second); {
+	case s < time.Hour:
 		return words.Duration(d)
-	case d < 48*time.Hour:
-		return fmt.Sprintf("%d h %02d m", int(d.Hours()), int(d.Minutes())%60)
+	case s < 48*time.Hour:
+		return fmt.Sprintf("%d h %02d m", int(s.Hours()), int(s.Minutes())%60)
+	default:
+		return fmt.Sprintf("%d days", int(s.Hours())/24)
 	}
-	return fmt.Sprintf("%d days", int(d.Hours())/24)
 }
 
 // formatBusyTable shows the queues that had work, deepest first, without those of the API
@@ -210,7 +211,7 @@ func wideRows(queues []observe.Queue) [][]string {
 			workers = strconv.Itoa(q.Workers)
 		}
 		if q.Delayed >= 0 {
-			delayed = formatInt(q.Delayed)
+			delayed = formatAtMost(q.Delayed)
 		}
 		wait, work := q.Wait.Total, q.Work.Total
 		rows = append(rows, []string{q.Name, q.Controller, formatInt(q.Depth), formatInt(q.InFlight), workers, delayed,
@@ -377,9 +378,9 @@ func formatQuantile(count int64, d time.Duration) string {
 	switch {
 	case count == 0:
 		return ""
-	case d < time.Millisecond:
+	case d < 999500*time.Nanosecond: // what rounds to a larger unit has that
 		return fmt.Sprintf("%.0fµs", max(1, float64(d)/1e3))
-	case d < 10*time.Millisecond:
+	case d < 9950*time.Microsecond:
 		return fmt.Sprintf("%.1fms", float64(d)/1e6)
 	}
 	return compactDuration(d)

@@ -245,9 +245,29 @@ func TestFormatUptime(t *testing.T) {
 		59 * time.Minute:             "59 m 00 s",
 		25*time.Hour + 3*time.Minute: "25 h 03 m",
 		75 * time.Hour:               "3 days",
+
+		59*time.Minute + 59*time.Second + 400*time.Millisecond: "59 m 59 s",
+		59*time.Minute + 59*time.Second + 800*time.Millisecond: "1 h 00 m",
+		48*time.Hour - 200*time.Millisecond:                    "2 days",
 	} {
 		if got := formatUptime(d); got != want {
 			t.Errorf("formatUptime(%s) = %q, want %q", d, got, want)
+		}
+	}
+}
+
+// TestFormatQuantile: the unit is that of the rounded number.
+func TestFormatQuantile(t *testing.T) {
+	for d, want := range map[time.Duration]string{
+		300 * time.Nanosecond:     "1µs",
+		999499 * time.Nanosecond:  "999µs",
+		999700 * time.Nanosecond:  "1.0ms",
+		9949 * time.Microsecond:   "9.9ms",
+		9970 * time.Microsecond:   "10ms",
+		999700 * time.Microsecond: "1.0s",
+	} {
+		if got := formatQuantile(1, d); got != want {
+			t.Errorf("formatQuantile(%s) = %q, want %q", d, got, want)
 		}
 	}
 }
@@ -263,6 +283,19 @@ func TestPendingNamesTheController(t *testing.T) {
 		if got := describePending(q); got != want {
 			t.Errorf("got %q, want %q", got, want)
 		}
+	}
+}
+
+// TestDelayedKeysAreAnUpperBound: a queue holds a delayed key once, and does not report that it merges two.
+func TestDelayedKeysAreAnUpperBound(t *testing.T) {
+	s := idleSnapshot()
+	s.Queues = []observe.Queue{{Name: "deployment", Controller: "deployment-controller", Delayed: 6}, {Name: "job", Controller: "job-controller"}}
+	var b bytes.Buffer
+	if err := WriteStatus(&b, s, "", true, maxStatusWidth); err != nil {
+		t.Fatal(err)
+	}
+	if text := b.String(); !strings.Contains(text, "≤6 ") || strings.Contains(text, "≤0") {
+		t.Errorf("DELAYED is not shown as an upper bound:\n%s", text)
 	}
 }
 

@@ -85,21 +85,31 @@ type controllerColumn struct {
 }
 
 func controllerColumns() []controllerColumn {
-	number := func(head string, wide bool, of func(control.Work) int64) controllerColumn {
+	// One that is off has no queues. What it has done is known, unless it never ran.
+	isDown := func(c control.Controller) bool { return c.State == observe.StateOff || c.State == observe.StateFailed }
+	ofQueues := func(head string, wide bool, of func(control.Work) int64) controllerColumn {
 		return controllerColumn{head, wide, func(c control.Controller) string {
-			if n := of(c.Work); n > 0 || c.State != observe.StateOff && c.State != observe.StateFailed {
+			if n := of(c.Work); n > 0 || !isDown(c) {
 				return strconv.FormatInt(n, 10)
 			}
 			return ""
+		}}
+	}
+	number := func(head string, wide bool, of func(control.Work) int64) controllerColumn {
+		return controllerColumn{head, wide, func(c control.Controller) string {
+			if c.Work == (control.Work{}) && isDown(c) {
+				return ""
+			}
+			return strconv.FormatInt(of(c.Work), 10)
 		}}
 	}
 	return []controllerColumn{
 		{"NAME", false, func(c control.Controller) string { return c.Name }},
 		{"STATE", false, func(c control.Controller) string { return c.State }},
 		{"WORKERS", false, workersCell},
-		number("DEPTH", false, func(w control.Work) int64 { return w.Depth }),
-		number("IN FLIGHT", true, func(w control.Work) int64 { return w.InFlight }),
-		number("RETRIES", true, func(w control.Work) int64 { return w.ErrorRetries }),
+		ofQueues("DEPTH", false, func(w control.Work) int64 { return w.Depth }),
+		ofQueues("IN FLIGHT", true, func(w control.Work) int64 { return w.InFlight }),
+		ofQueues("RETRIES", true, func(w control.Work) int64 { return w.ErrorRetries }),
 		number("SYNCS", true, func(w control.Work) int64 { return w.Syncs }),
 		number("FAILED", true, func(w control.Work) int64 { return w.Failures }),
 		number("WRITES", true, func(w control.Work) int64 { return w.Writes }),

@@ -152,7 +152,7 @@ func (c *statusCommand) write(out io.Writer, s status) error {
 	var objects bytes.Buffer // what is wrong with them
 	err := ui.WriteUnhealthy(&objects, s.Unhealthy, s.Time, width)
 	if len(s.Unhealthy) > 0 {
-		err = errors.Join(err, printLines(&objects, ui.MoreProblemLines(s.Snapshot)))
+		err = errors.Join(err, printLines(&objects, ui.MoreProblemLines(s.Snapshot, s.Unhealthy)))
 	}
 	if len(s.HotLoops)+len(failing) > 0 {
 		objects.WriteString("\n")

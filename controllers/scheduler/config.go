@@ -45,6 +45,8 @@ type Config struct {
 	Logger *slog.Logger
 	// Recorder records the attempts to schedule Pods; nil turns recording off.
 	Recorder *observe.Recorder
+	// Totals is what the queues of all schedulers have counted that share it; nil if there is only one.
+	Totals *Totals
 	// Informers returns informers that the scheduler shares with others. Those of resource
 	// hold only the objects for which keep is true, and handlers run from Start on. nil
 	// means that the scheduler has its own.

@@ -26,11 +26,10 @@ import (
 type cycles struct {
 	recorder *observe.Recorder
 	queue    *observe.KeyedQueue
+	totals   *Totals
 	waitTurn func() // with each Pod
 
 	mu     sync.Mutex
-	adds   map[string]int64              // by name of the queue
-	gets   map[string]int64              // by name of the queue, except of the active one
 	waits  map[string]string             // by key: the one of upstream's queues that it is in
 	queued map[string]*observe.QueuedKey // by key; until the scheduler takes it
 	failed map[string]*observe.KeyedSync // the last attempt for a Pod that waits for another one
@@ -47,9 +46,9 @@ type cycles struct {
 	attempted  bool
 }
 
-func newCycles(recorder *observe.Recorder) *cycles {
+func newCycles(recorder *observe.Recorder, totals *Totals) *cycles {
 	return &cycles{
-		recorder: recorder, queue: recorder.KeyedQueue(activeQueue), leave: func() {}, waitTurn: func() {}, adds: map[string]int64{}, gets: map[string]int64{},
+		recorder: recorder, queue: recorder.KeyedQueue(activeQueue), totals: totals, leave: func() {}, waitTurn: func() {},
 		waits: map[string]string{}, queued: map[string]*observe.QueuedKey{}, failed: map[string]*observe.KeyedSync{}, active: map[types.UID][]*observe.KeyedSync{},
 	}
 }
@@ -89,7 +88,7 @@ func (c *cycles) begin(entity framework.QueuedEntityInfo) {
 	defer c.mu.Unlock()
 	s := c.queue.Begin(key, c.queued[key])
 	if queue, ok := c.waits[key]; ok && queue != activeQueue { // upstream takes Pods from the backoff queue while the active one is empty
-		c.adds[activeQueue]++
+		c.totals.add(activeQueue)
 	}
 	c.forgetKey(key)
 	if pod, ok := entity.(*framework.QueuedPodInfo); ok {
@@ -192,7 +191,7 @@ func (c *cycles) bound(uid types.UID) {
 func (c *cycles) moved(key, queue string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.adds[queue]++
+	c.totals.add(queue)
 	c.waits[key] = queue
 	switch {
 	case queue == unschedulableQueue, queue == gatedQueue:
@@ -202,15 +201,6 @@ func (c *cycles) moved(key, queue string) {
 		added.After(c.failed[key])
 		c.queued[key] = added
 	}
-}
-
-// counts returns how many Pods were added to one of upstream's queues that has a depth, and how many have left it.
-func (c *cycles) counts(queue string, depth int64) (adds, gets int64) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	// The depth may lack a Pod that was added since it was read: what has left does not become less.
-	c.gets[queue] = max(c.gets[queue], c.adds[queue]-depth)
-	return c.adds[queue], c.gets[queue]
 }
 
 func (c *cycles) forget(pod *corev1.Pod) {

@@ -41,7 +41,7 @@ func newSteppedScheduler(t *testing.T) *steppedScheduler {
 	ready := func() observe.Process { return observe.Process{State: observe.Ready} }
 	s := &steppedScheduler{Scheduler: &upstream.Scheduler{}, observer: observe.New(observe.Options{Process: ready})}
 	t.Cleanup(func() { s.observer.Close() })
-	s.cycles = newCycles(s.observer.Recorder(Name))
+	s.cycles = newCycles(s.observer.Recorder(Name), &Totals{})
 	s.log = s.cycles.newLogger(slog.DiscardHandler)
 	s.NextEntity = func(klog.Logger) (framework.QueuedEntityInfo, error) { return s.next, nil }
 	s.SchedulePod = func(context.Context, framework.Framework, fwk.CycleState, *framework.QueuedPodInfo) (upstream.ScheduleResult, error) {
@@ -193,19 +193,42 @@ func TestCyclesRetry(t *testing.T) {
 	s.log.V(5).Info(gatedEntity, "type", "pod", "entity", klog.KObj(web), "event", "x", "queue", "Unschedulable")
 	// The second attempt took the Pod from the backoff queue, past the active one.
 	for queue, want := range map[string]int64{activeQueue: 3, "backoff": 1, unschedulableQueue: 1, gatedQueue: 1} {
-		if got, _ := s.cycles.counts(queue, 0); got != want {
+		if got, _ := s.cycles.totals.counts(queue, 0); got != want {
 			t.Errorf("%d adds to %s, want %d", got, queue, want)
 		}
 	}
 	if done := s.cycles.queue.Snapshot(time.Now()).Done; done != 3 {
 		t.Errorf("%d done, want as many as were added to the active queue: 3", done)
 	}
-	if _, gets := s.cycles.counts("backoff", 1); gets != 1 {
+	if _, gets := s.cycles.totals.counts("backoff", 1); gets != 1 {
 		t.Errorf("%d Pods have left the backoff queue, 1 before: depth and adds are read one after the other", gets)
 	}
 	forgettingQueue{deafQueue{}, s.cycles}.Delete(s.log, web)
 	if len(s.cycles.waits)+len(s.cycles.queued)+len(s.cycles.failed)+len(s.cycles.active) != 0 {
 		t.Errorf("left: %v, %v, %v, %v", s.cycles.waits, s.cycles.queued, s.cycles.failed, s.cycles.active)
+	}
+}
+
+// TestTotalsOfARestartedScheduler: they go on. What was in a queue of the stopped scheduler has left it.
+func TestTotalsOfARestartedScheduler(t *testing.T) {
+	s := newSteppedScheduler(t)
+	first, second := testPod("first"), testPod("second")
+	s.deliver(observe.Object{Resource: "pods", Name: "first"}, first)
+	s.deliver(observe.Object{Resource: "pods", Name: "second"}, second)
+	s.take(t, first)
+	s.cycles.bound(first.UID)
+	if adds, gets := s.cycles.totals.counts(activeQueue, 1); adds != 2 || gets != 1 {
+		t.Errorf("%d added, %d taken", adds, gets)
+	}
+	recorder := s.observer.Recorder(Name)
+	recorder.CloseQueues()
+	next := newCycles(recorder, s.cycles.totals)
+	next.moved("default/second", activeQueue)
+	if adds, gets := next.totals.counts(activeQueue, 1); adds != 3 || gets != 2 {
+		t.Errorf("after a restart: %d added, %d taken", adds, gets)
+	}
+	if done := next.queue.Snapshot(time.Now()).Done; done != 1 {
+		t.Errorf("%d done after a restart, want 1", done)
 	}
 }
 
@@ -254,7 +277,7 @@ func TestPodDeletedWhileItIsTaken(t *testing.T) {
 	s.deliver(observe.Object{Resource: "pods", Name: "web"}, web)
 	forgettingQueue{deafQueue{}, s.cycles}.Delete(s.log, web)
 	s.take(t, web)
-	if got, _ := s.cycles.counts(activeQueue, 0); got != 1 {
+	if got, _ := s.cycles.totals.counts(activeQueue, 0); got != 1 {
 		t.Errorf("%d adds to the active queue, want 1", got)
 	}
 }
@@ -343,7 +366,7 @@ func TestStopEndsTheSyncs(t *testing.T) {
 // Without a recorder, nothing is wrapped.
 func TestCyclesWithoutRecorder(t *testing.T) {
 	s := &upstream.Scheduler{}
-	c := newCycles(nil)
+	c := newCycles(nil, &Totals{})
 	c.observe(s)
 	if s.SchedulingQueue != nil || s.NextEntity != nil {
 		t.Error("the scheduler was wrapped")
@@ -351,7 +374,7 @@ func TestCyclesWithoutRecorder(t *testing.T) {
 	if c.newLogger(slog.DiscardHandler).V(5).Enabled() {
 		t.Error("verbose lines are enabled")
 	}
-	if l := newCycles(observe.New(observe.Options{}).Recorder("r")).newLogger(slog.DiscardHandler); !l.V(5).Enabled() || l.V(4).Enabled() || l.V(6).Enabled() {
+	if l := newCycles(observe.New(observe.Options{}).Recorder("r"), &Totals{}).newLogger(slog.DiscardHandler); !l.V(5).Enabled() || l.V(4).Enabled() || l.V(6).Enabled() {
 		t.Error("what is enabled is not what is needed")
 	}
 }

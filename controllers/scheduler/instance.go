@@ -1,6 +1,7 @@
 package scheduler
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -113,7 +114,7 @@ func (s *Scheduler) buildInstance(cfg *rest.Config, newInformers func(kubernetes
 		typed:   newInformers(client),
 		dynamic: dynamicinformer.NewFilteredDynamicSharedInformerFactory(dynamicClient, 0, metav1.NamespaceAll, nil),
 	}
-	inst.cycles = newCycles(s.recorder)
+	inst.cycles = newCycles(s.recorder, cmp.Or(s.cfg.Totals, &Totals{}))
 	if s.cfg.WaitTurn != nil {
 		inst.cycles.waitTurn = func() { s.cfg.WaitTurn(inst.ctx) }
 	}

@@ -31,7 +31,7 @@ func (s *Scheduler) Observed() ([]observe.Queue, error) {
 	}
 	row := func(name string, depth int, parked bool) observe.Queue {
 		q := observe.Queue{Controller: Name, Name: name, Depth: int64(depth), Delayed: -1, Parked: parked}
-		q.Adds, q.Gets = inst.cycles.counts(name, q.Depth)
+		q.Adds, q.Gets = inst.cycles.totals.counts(name, q.Depth)
 		q.Done = q.Gets
 		return q
 	}

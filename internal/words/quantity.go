@@ -24,7 +24,7 @@ func Duration(d time.Duration) string {
 func Size(n int64) string {
 	f, unit := float64(n), 0
 	units := []string{"B", "KiB", "MiB", "GiB", "TiB"}
-	for f >= 1000 && unit < len(units)-1 {
+	for f >= 999.5 && unit < len(units)-1 {
 		f, unit = f/1024, unit+1
 	}
 	if unit == 0 || f >= 9.95 {

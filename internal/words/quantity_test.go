@@ -28,7 +28,7 @@ func TestDuration(t *testing.T) {
 }
 
 func TestSize(t *testing.T) {
-	for n, want := range map[int64]string{0: "0 B", 999: "999 B", 1500: "1.5 KiB", 222_000_000: "212 MiB", 5 << 30: "5.0 GiB"} {
+	for n, want := range map[int64]string{0: "0 B", 999: "999 B", 1500: "1.5 KiB", 222_000_000: "212 MiB", 5 << 30: "5.0 GiB", 999<<20 + 700<<10: "1.0 GiB"} {
 		if got := Size(n); got != want {
 			t.Errorf("Size(%d) = %q, want %q", n, got, want)
 		}

@@ -43,6 +43,9 @@ func (e *encoder) restart() { e.begun = false }
 func (e *encoder) encode(s observe.Snapshot) any {
 	must := e.must
 	e.must = false
+	if e.begun && s.Process.State == observe.Stopping {
+		e.keepLists(&s)
+	}
 	if !e.begun || e.changes >= wholeEvery {
 		e.begun, e.changes, e.last, e.listed = true, 0, s, map[string][]observe.Sample{}
 		e.noteListed(s.Queues)
@@ -69,6 +72,20 @@ func (e *encoder) encode(s observe.Snapshot) any {
 	e.last = s
 	e.changes++
 	return c
+}
+
+// keepLists keeps what there was before a control plane stops, part by part, but for the controllers, whose states change.
+func (e *encoder) keepLists(s *observe.Snapshot) {
+	s.Queues, s.Clients = longer(e.last.Queues, s.Queues), longer(e.last.Clients, s.Clients)
+	s.Timers, s.Problems = longer(e.last.Timers, s.Timers), longer(e.last.Problems, s.Problems)
+}
+
+// longer returns the list of now, unless elements have gone.
+func longer[T any](before, now []T) []T {
+	if len(now) < len(before) {
+		return before
+	}
+	return now
 }
 
 // noteListed notes the histories of queues that a line lists.

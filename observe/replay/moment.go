@@ -53,7 +53,8 @@ func (m *Moment) Records(_ context.Context, q observe.Query) (observe.Page, erro
 		}
 	}
 	if over := len(p.Records) - q.Limit; q.Limit > 0 && over > 0 {
-		p.Records, p.Missed = p.Records[over:], p.Missed+uint64(over)
+		p.CompleteAfter = max(p.CompleteAfter, p.Records[over-1].Seq)
+		p.Records, p.LeftOut = p.Records[over:], uint64(over)
 	}
 	return p, nil
 }

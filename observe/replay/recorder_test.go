@@ -403,3 +403,46 @@ func TestCaptureIsTheLastMoment(t *testing.T) {
 		t.Errorf("the last moment is %+v, %v", s.Process, err)
 	}
 }
+
+// TestTheEndHasWhatThereWas: a control plane that stops has no clients, queues, timers and problems any more, one after the other.
+// At the end of the recording there is what there was before.
+func TestTheEndHasWhatThereWas(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "recording.jsonl")
+	file, err := Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	began := time.Now()
+	now := func(state observe.State) observe.Snapshot {
+		return observe.Snapshot{Time: time.Now(), Process: observe.Process{State: state}}
+	}
+	ready := now(observe.Ready)
+	ready.Clients = []observe.Client{{Name: "teller", Requests: 290}, {Name: "kubectl", Requests: 1}}
+	ready.Queues = []observe.Queue{{Name: "a", Adds: 3}, {Name: "b", Adds: 4}}
+	ready.Timers = []observe.Timer{{Controller: "kubelet", Due: began}}
+	ready.Problems = []observe.Problem{{Kind: "Pod", Count: 1}}
+	src := &stateSource{}
+	src.set(ready)
+	r := Start(Config{Source: src, File: file})
+	r.Capture(t.Context())
+	stops := now(observe.Stopping)
+	stops.Clients = []observe.Client{{Name: "teller", Requests: 300}, {Name: "kubectl", Requests: 1}} // its last requests
+	stops.Queues = ready.Queues[1:]
+	src.set(stops)
+	r.Capture(t.Context())
+	src.set(now(observe.Stopping))
+	if err := r.Close(); err != nil {
+		t.Fatal(err)
+	}
+	recording := openTest(t, path)
+	s, err := recording.At(recording.End()).Snapshot(t.Context())
+	if err != nil || s.Process.State != observe.Stopping {
+		t.Fatalf("%+v, %v", s.Process, err)
+	}
+	if !slices.EqualFunc(s.Clients, stops.Clients, func(a, b observe.Client) bool { return a.Name == b.Name && a.Requests == b.Requests }) {
+		t.Errorf("clients: %+v", s.Clients)
+	}
+	if len(s.Queues) != 2 || s.Queues[0].Adds != 3 || len(s.Timers) != 1 || len(s.Problems) != 1 {
+		t.Errorf("queues %+v, timers %+v, problems %+v", s.Queues, s.Timers, s.Problems)
+	}
+}

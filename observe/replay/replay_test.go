@@ -54,9 +54,9 @@ func snapshots() (list []observe.Snapshot) {
 		if i > 10 && i < 30 {
 			s.Clients = append(s.Clients, observe.Client{Name: "kubectl", Requests: int64(i / 3)})
 		}
-		if i%5 == 0 {
-			s.Timers = []observe.Timer{{Controller: "c0", Due: s.Time}}
-			s.Problems = []observe.Problem{{Kind: "Pod", What: observe.CannotStart, Count: i}}
+		if last := min(i, 35); last%5 == 0 {
+			s.Timers = []observe.Timer{{Controller: "c0", Due: at(time.Duration(last) * 250 * time.Millisecond)}}
+			s.Problems = []observe.Problem{{Kind: "Pod", What: observe.CannotStart, Count: last}}
 		}
 		list = append(list, s)
 	}
@@ -329,19 +329,20 @@ func TestRecordsUpToAMoment(t *testing.T) {
 		want  []uint64
 		next  uint64
 		miss  uint64
+		left  uint64
 	}{
-		{0, observe.Query{}, []uint64{1}, 1, 0},
-		{2500 * time.Millisecond, observe.Query{}, []uint64{1, 2, 3}, 3, 0},
-		{2500 * time.Millisecond, observe.Query{After: 2}, []uint64{3}, 3, 0},
-		{time.Minute, observe.Query{}, []uint64{1, 2, 3, 7}, 7, 3},
-		{time.Minute, observe.Query{After: 3}, []uint64{7}, 7, 3},
-		{time.Minute, observe.Query{After: 7}, nil, 7, 0},
-		{time.Minute, observe.Query{Limit: 1}, []uint64{7}, 7, 6},
-		{time.Minute, observe.Query{Controller: "other"}, nil, 7, 3},
+		{0, observe.Query{}, []uint64{1}, 1, 0, 0},
+		{2500 * time.Millisecond, observe.Query{}, []uint64{1, 2, 3}, 3, 0, 0},
+		{2500 * time.Millisecond, observe.Query{After: 2}, []uint64{3}, 3, 0, 0},
+		{time.Minute, observe.Query{}, []uint64{1, 2, 3, 7}, 7, 3, 0},
+		{time.Minute, observe.Query{After: 3}, []uint64{7}, 7, 3, 0},
+		{time.Minute, observe.Query{After: 7}, nil, 7, 0, 0},
+		{time.Minute, observe.Query{Limit: 1}, []uint64{7}, 7, 3, 3},
+		{time.Minute, observe.Query{Controller: "other"}, nil, 7, 3, 0},
 	} {
 		p, err := r.At(r.Seek(at(c.after))).Records(t.Context(), c.query)
-		if err != nil || !slices.Equal(seqs(p), c.want) || p.Next != c.next || p.Missed != c.miss {
-			t.Errorf("after %s, %+v: %v, next %d, missed %d, %v; want %+v", c.after, c.query, seqs(p), p.Next, p.Missed, err, c)
+		if err != nil || !slices.Equal(seqs(p), c.want) || p.Next != c.next || p.Missed != c.miss || p.LeftOut != c.left {
+			t.Errorf("after %s, %+v: %v, next %d, missed %d, left out %d, %v; want %+v", c.after, c.query, seqs(p), p.Next, p.Missed, p.LeftOut, err, c)
 		}
 	}
 }

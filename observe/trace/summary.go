@@ -63,10 +63,11 @@ func (n *Node) effectNoun() string {
 	return "failed write"
 }
 
-// effects counts what controllers did.
+// effects counts what controllers and clients did.
 type effects struct {
 	phrases
 	controllers       map[string]bool
+	clients           map[string]bool // what they do not report as of a controller
 	writes            int
 	created, deleted  map[string]int  // by kind
 	every             map[string]bool // kinds of which an unknown number was deleted
@@ -74,14 +75,18 @@ type effects struct {
 }
 
 func newEffects(p phrases) *effects {
-	return &effects{phrases: p, controllers: map[string]bool{}, created: map[string]int{}, deleted: map[string]int{}, every: map[string]bool{}}
+	return &effects{phrases: p, controllers: map[string]bool{}, clients: map[string]bool{}, created: map[string]int{}, deleted: map[string]int{}, every: map[string]bool{}}
 }
 
 func (e *effects) add(n *Node) {
 	if n.Kind != Call || !n.isWrite() || n.noEffect || n.foundGone() {
 		return
 	}
-	if n.Controller != "" {
+	switch {
+	case n.Controller == "":
+	case n.byClient && !observe.IsReported(n.Controller):
+		e.clients[n.Controller] = true
+	default:
 		e.controllers[n.Controller] = true
 	}
 	failed := n.Failed && !n.isStored()
@@ -116,7 +121,7 @@ func (e *effects) addCollection(n *Node, kind string) {
 	}
 }
 
-// describe says what controllers did, with a separator before it.
+// describe says what they did, with a separator before it.
 func (e *effects) describe() string {
 	did := e.list()
 	if e.writes > 0 {
@@ -125,11 +130,23 @@ func (e *effects) describe() string {
 	if len(did) == 0 {
 		return ""
 	}
-	s := "; " + words.Count(len(e.controllers), "controller") + " answered with "
+	s := "; " + e.who() + " answered with "
 	if e.writes > 0 && len(did) > 1 {
 		return s + did[0] + ": " + strings.Join(did[1:], "; ")
 	}
 	return s + strings.Join(did, "; ")
+}
+
+// who counts the controllers and clients.
+func (e *effects) who() string {
+	var parts []string
+	if n := len(e.controllers); n > 0 || len(e.clients) == 0 {
+		parts = append(parts, words.Count(n, "controller"))
+	}
+	if n := len(e.clients); n > 0 {
+		parts = append(parts, words.Count(n, "client"))
+	}
+	return words.And(parts)
 }
 
 // list lists the effects.

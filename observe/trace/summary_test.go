@@ -50,3 +50,21 @@ func TestWordingOfDeletesAndConflicts(t *testing.T) {
 		t.Error("bad English")
 	}
 }
+
+// TestWhoAnswered: clients are not called controllers, but those that they report are.
+func TestWhoAnswered(t *testing.T) {
+	for want, names := range map[string][]string{
+		"; 2 clients answered with 2 writes":                  {"alfa (admin)", "bravo (admin)"},
+		"; 1 controller answered with 2 writes":               {"job-controller", "job-controller"},
+		"; 1 controller and 1 client answered with 2 writes":  {"job-controller", "bravo (admin)"},
+		"; 2 controllers and 1 client answered with 3 writes": {"job-controller", "alfa/site", "bravo (admin)"},
+	} {
+		e := newEffects(phrases{})
+		for _, name := range names {
+			e.add(&Node{Kind: Call, Controller: name, byClient: name != "job-controller", Verb: "update", Status: 200, Object: &observe.Object{Kind: "ConfigMap"}})
+		}
+		if got := e.describe(); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}

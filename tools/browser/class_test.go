@@ -19,6 +19,7 @@ type class struct {
 	syncs    uint64
 	adds     map[string]uint64 // to queues
 	depth    map[string]int64  // of queues, by controller
+	delayed  map[string]int64
 	states   map[string]string
 	broken   map[string][]observe.FailingKey // by controller
 	problems []observe.Problem
@@ -33,7 +34,7 @@ type class struct {
 }
 
 func newClass() *class {
-	return &class{adds: map[string]uint64{}, depth: map[string]int64{}, states: map[string]string{}, broken: map[string][]observe.FailingKey{}, unlisted: map[string]string{}, speed: observe.SpeedFull, started: time.Now(), now: time.Now}
+	return &class{adds: map[string]uint64{}, depth: map[string]int64{}, delayed: map[string]int64{}, states: map[string]string{}, broken: map[string][]observe.FailingKey{}, unlisted: map[string]string{}, speed: observe.SpeedFull, started: time.Now(), now: time.Now}
 }
 
 // actor is a controller of the class.
@@ -70,7 +71,7 @@ func (c *class) Snapshot(context.Context) (observe.Snapshot, error) {
 			state = "running"
 		}
 		s.Controllers = append(s.Controllers, observe.Controller{Name: a.name, State: state, Watches: a.watches, Writes: a.writes, Failing: c.broken[a.name], Unlisted: c.unlisted[a.name]})
-		s.Queues = append(s.Queues, observe.Queue{Controller: a.name, Name: a.queue, Depth: c.depth[a.name], Workers: a.workers})
+		s.Queues = append(s.Queues, observe.Queue{Controller: a.name, Name: a.queue, Depth: c.depth[a.name], Delayed: c.delayed[a.name], Workers: a.workers})
 	}
 	return s, c.failing
 }

@@ -135,3 +135,36 @@ func TestWebPageTraceOfAHotLoop(t *testing.T) {
 		}
 	}
 }
+
+// TestWebPageDelayedKeys: how many keys are delayed is an upper bound.
+func TestWebPageDelayedKeys(t *testing.T) {
+	t.Parallel()
+	p := openClass(t, 1280, 720, nil)
+	p.class.change(func() { p.class.delayed["deployment-controller"] = 6 })
+	p.await(`!picture.session.fresh`)
+	p.await(`document.querySelector('[data-id="actor:deployment-controller"] .depth').innerText === "\u22646 later"`)
+	p.click("actor:deployment-controller")
+	p.await(`document.querySelector("#panel table tbody")?.innerText.includes("\u22646")`)
+}
+
+// TestWebPageDurations: the unit of a duration is that of the rounded number.
+func TestWebPageDurations(t *testing.T) {
+	t.Parallel()
+	p := openClass(t, 1280, 720, nil)
+	const durations = `(async () => {
+		const { duration } = await import("/js/names.js");
+		return [700, 999.4e3, 999.7e3, 9.97e6, 59.4e9, 59.7e9, 3598e9].map(duration).join(", ");
+	})()`
+	if got, want := evaluate[string](p.browser, durations), "700 ns, 999 µs, 1 ms, 10 ms, 59 s, 1 min, 1 h"; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+}
+
+// TestWebPageCountsHiddenControllers: a controller that is off by its flags or a feature gate is not a quiet one that could be shown.
+func TestWebPageCountsHiddenControllers(t *testing.T) {
+	t.Parallel()
+	p := openClass(t, 1280, 720, func(o *web.Options) { o.Focus = []string{"job-controller"} })
+	p.await(`document.getElementById("notes").innerText.includes("4 quiet controllers hidden")`)
+	p.class.change(func() { p.class.states["kube-scheduler"] = "off" })
+	p.await(`document.getElementById("notes").innerText.includes("3 quiet controllers hidden")`)
+}

@@ -124,6 +124,6 @@ func (m model) addDelayedBoxes(s *detailBuilder, q *observe.Queue, c observe.Con
 		return
 	}
 	in := q.NextDue.Sub(m.snapshot.Time)
-	text := fmt.Sprintf("at most %s, the next in %s", formatShort(q.Delayed-known), formatDuration(max(in, time.Millisecond), m.theme.ascii))
+	text := fmt.Sprintf("%s, the next in %s", m.atMost(q.Delayed-known), formatDuration(max(in, time.Millisecond), m.theme.ascii))
 	s.addEntry("delayed", 0, line{{text, plain}, {m.arrow() + "waiting", faint}})
 }

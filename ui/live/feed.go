@@ -169,12 +169,9 @@ const verbWidth, maxVerbWidth = 6, 9
 // entryLine draws a record.
 func (m model) entryLine(e feedEntry, w int) line {
 	if e.record.Event == nil {
-		missed := "some records"
-		switch {
-		case e.older:
+		missed := ui.CountNoun(e.missed, "record")
+		if e.older {
 			missed = "older records are"
-		case e.missed > 0:
-			missed = ui.CountNoun(e.missed, "record")
 		}
 		return styledLine(m.theme.pickGlyph("…", "...")+" "+missed+" not shown", faint)
 	}

@@ -42,7 +42,8 @@ func (f *fixedSource) Records(_ context.Context, q observe.Query) (observe.Page,
 		p.Next = max(p.Next, f.records[n-1].Seq)
 	}
 	if q.Limit > 0 && len(p.Records) > q.Limit {
-		p.Records = p.Records[len(p.Records)-q.Limit:]
+		p.LeftOut = uint64(len(p.Records) - q.Limit)
+		p.Records = p.Records[p.LeftOut:]
 	}
 	return p, f.err
 }

@@ -208,7 +208,7 @@ func TestMissedRecordsAreShown(t *testing.T) {
 		t.Errorf("the missed records are not shown:\n%s", got)
 	}
 	source.missed, source.records = 0, podCreations(6, 2*feedLimit) // more than a pull returns
-	if m = pullOnce(t, m); !strings.Contains(pressKeys(t, m, "tab", "g").View().Content, "… some records not shown") {
+	if m = pullOnce(t, m); !strings.Contains(pressKeys(t, m, "tab", "g").View().Content, "… 5,000 records not shown") {
 		t.Errorf("the gap is not shown:\n%s", pressKeys(t, m, "tab", "g").View().Content)
 	}
 }

@@ -143,10 +143,13 @@ func (m model) delayedText(r row) (string, style) {
 	}
 	text := "next key in " + formatDuration(in, m.theme.ascii)
 	if r.queue.Delayed > 1 {
-		text += fmt.Sprintf(", %s delayed", formatShort(r.queue.Delayed))
+		text += fmt.Sprintf(", %s delayed", m.atMost(r.queue.Delayed))
 	}
 	return text, faint
 }
+
+// atMost formats an upper bound.
+func (m model) atMost(n int64) string { return m.theme.pickGlyph("≤", "<=") + formatShort(n) }
 
 // shortUnlisted begins with the kind: there is little room. Several kinds each have an error.
 func shortUnlisted(why string) string {

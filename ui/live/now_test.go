@@ -3,6 +3,7 @@ package live
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/ctrlplane/ctrlplane/observe"
 )
@@ -98,5 +99,17 @@ func TestWorkComesFirst(t *testing.T) {
 	m := newTestModel(t, Options{Source: &fixedSource{snapshot: s}}, 100, 30)
 	if got := firstRows(m, 2); got[0] != "replicaset" || !strings.HasPrefix(got[1], "garbage_collector") {
 		t.Errorf("the first rows are %v", got)
+	}
+}
+
+// TestDelayedKeysAreAnUpperBound: a queue does not report that it merges two delayed keys.
+func TestDelayedKeysAreAnUpperBound(t *testing.T) {
+	queue := &observe.Queue{Name: "deployment", Delayed: 6, NextDue: testNow.Add(10 * time.Minute)}
+	for _, ascii := range []bool{false, true} {
+		m := newTestModel(t, Options{Source: &fixedSource{snapshot: idleSnapshot()}}, 100, 30).withTheme(newTheme(false, true, ascii))
+		want := map[bool]string{false: ", ≤6 delayed", true: ", <=6 delayed"}[ascii]
+		if got, _ := m.nowText(row{queue: queue, info: &observe.Controller{}}); !strings.HasSuffix(got, want) {
+			t.Errorf("got %q, want %q", got, want)
+		}
 	}
 }

@@ -17,7 +17,7 @@ const (
 type feedEntry struct {
 	id     uint64 // ascending
 	record observe.Record
-	missed uint64 // size of the gap, if record has no event; 0 = unknown
+	missed uint64 // size of the gap, if record has no event
 	older  bool   // the gap is before all that is shown: the rings drop old records all the time
 }
 
@@ -67,7 +67,7 @@ func (m model) restartStreams() model {
 func (s stream) addPage(p observe.Page, keep func(observe.Event) bool) stream {
 	limit := s.query.Limit
 	fresh := make([]feedEntry, 0, min(len(p.Records), limit)+1)
-	missed, shown := p.Missed, 0
+	missed, shown := p.Missed+p.LeftOut, 0
 	for _, r := range p.Records {
 		if keep(r.Event) {
 			shown++
@@ -75,8 +75,7 @@ func (s stream) addPage(p observe.Page, keep func(observe.Event) bool) stream {
 	}
 	skip := max(0, shown-limit)
 	missed += uint64(skip)
-	cut := len(p.Records) >= limit && s.query.After > 0 // the limit of the query cut the page
-	if missed > 0 || cut {
+	if missed > 0 {
 		s.last++
 		fresh = append(fresh, feedEntry{id: s.last, missed: missed, older: !s.loaded})
 	}

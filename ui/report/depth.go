@@ -30,7 +30,6 @@ type depthHistory struct {
 	partial   bool
 	samples   []depthPoint
 	remaining int64 // waiting keys in the last sample
-	lastGets  int64 // in the last sample
 	taken     int64 // keys that workers have taken until then
 }
 
@@ -66,10 +65,7 @@ func (d *depthTracker) addSync(at time.Time, s *observe.Synced) {
 func (d *depthTracker) addChange(at time.Time, c *observe.QueueChanged) {
 	q := d.queueOf(c.Controller, c.Queue)
 	q.remaining = c.Depth
-	if c.Gets < q.lastGets { // a restarted controller counts from 0
-		q.lastGets = 0
-	}
-	q.taken, q.lastGets = q.taken+c.Gets-q.lastGets, c.Gets
+	q.taken = c.Gets
 	reached := at // the maximum, since the last sample
 	if n := len(q.samples); n > 0 {
 		reached = q.samples[n-1].at.Add(at.Sub(q.samples[n-1].at) / 2)

@@ -23,8 +23,8 @@ func TestCurvesOfSyncsWithoutRecordAreSampled(t *testing.T) {
 	}{
 		"most are not recorded":                                   {[]*observe.QueueChanged{sample(300, 800, 900), sample(0, 300, 1200)}, 1, false, 800},
 		"all are recorded":                                        {[]*observe.QueueChanged{sample(1, 1, 1), sample(0, 1, 2)}, 2, true, 1},
-		"recorded of two runs of the controller":                  {[]*observe.QueueChanged{sample(0, 1, 2), sample(0, 1, 1)}, 3, true, 1},
-		"not recorded of the first of two runs of the controller": {[]*observe.QueueChanged{sample(0, 7, 9), sample(0, 7, 1)}, 3, false, 7},
+		"recorded of two runs of the controller":                  {[]*observe.QueueChanged{sample(0, 1, 2), sample(0, 1, 3)}, 3, true, 1},
+		"not recorded of the first of two runs of the controller": {[]*observe.QueueChanged{sample(0, 7, 9), sample(0, 7, 10)}, 3, false, 7},
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := newDepthTracker()

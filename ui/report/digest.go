@@ -12,9 +12,9 @@ import (
 
 const maxSlow = 50 // slowest syncs to keep
 
-// digest aggregates the records for the page. Its size is bounded, but for what tells whether failures were retried: some entries
-// for each key and each write that has failed, and for each sync with a failed call. Counts are exact unless there are more than
-// maxMarks failures.
+// digest aggregates the records for the page. Its size is bounded, but for one entry for each controller and client, and for what
+// tells whether failures were retried: some entries for each key and each write that has failed, and for each sync with a failed
+// call. Counts are exact unless there are more than maxMarks failures.
 type digest struct {
 	records uint64
 	stages  []Stage
@@ -23,6 +23,7 @@ type digest struct {
 	slow    []slowSync // slowest first
 	groups  *errorGroups
 	retries *retries
+	actors  map[string]*actor // by name
 
 	// How many failures there are, and, final after markRetried, how many of them were not retried successfully, and until
 	// their objects were deleted.
@@ -58,7 +59,7 @@ type slowSync struct {
 }
 
 func newDigest() *digest {
-	return &digest{marks: marks{max: maxMarks}, depths: newDepthTracker(), groups: newGroups(), retries: newRetries()}
+	return &digest{marks: marks{max: maxMarks}, depths: newDepthTracker(), groups: newGroups(), retries: newRetries(), actors: map[string]*actor{}}
 }
 
 func (d *digest) add(r observe.Record) {
@@ -95,6 +96,7 @@ func (d *digest) addStateChange(r observe.Record, e *observe.ControllerChanged) 
 func (d *digest) addCall(r observe.Record, e *observe.Called) {
 	d.retries.addCall(r.Seq, e)
 	if !e.IsFailure() && (!e.IsWrite() || e.IsRoutine()) {
+		d.countCall(e, toneFine)
 		return
 	}
 	m := mark{
@@ -121,6 +123,7 @@ func (d *digest) addCall(r observe.Record, e *observe.Called) {
 			m.creates = resourceName(e)
 		}
 	}
+	d.countCall(e, m.tone)
 	d.failures.count(&m)
 	d.marks.add(m)
 }
@@ -135,6 +138,7 @@ func (d *digest) addSync(r observe.Record, e *observe.Synced) {
 	if e.Failed() {
 		m.tone = toneFailed
 		m.group = d.groups.add("Failed sync", m.controller, e.Queue, e.Error, m)
+		d.actorOf(m.controller).FailedSyncs++
 	}
 	d.failures.count(&m)
 	d.marks.add(m)

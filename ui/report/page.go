@@ -1,18 +1,15 @@
 package report
 
 import (
-	"cmp"
 	"embed"
 	"fmt"
 	"html/template"
 	"io"
-	"slices"
 	"strings"
 	"time"
 
 	"github.com/ctrlplane/ctrlplane/internal/webpage"
 	"github.com/ctrlplane/ctrlplane/internal/words"
-	"github.com/ctrlplane/ctrlplane/observe"
 	"github.com/ctrlplane/ctrlplane/ui"
 )
 
@@ -45,7 +42,7 @@ type page struct {
 	Slow                                      []slowSync
 	Groups                                    []Group
 	Events                                    []apiEvent
-	Controllers                               []observe.Controller
+	Actors                                    []actor
 	Timeline                                  timeline
 	Output, OutputRest                        []outputLine // the rest follows what is left out
 	OutputDropped                             int
@@ -61,13 +58,14 @@ type fact struct {
 
 func newPage(o *Outcome, r *Report) *page {
 	d, s := r.digest, r.final
+	actors := d.listActors(s.snapshot.Controllers)
 	lines, head, dropped := r.output.outputLines()
 	p := &page{
 		Style: template.CSS(readAsset("report.css")), Script: joinScripts(),
 		Outcome: o, Verdict: o.resultText(), Reasons: o.allReasonLines(), CommandLine: o.commandLine(), Failed: o.hasFailed(),
 		Kubernetes: s.snapshot.Process.Kubernetes, Version: s.snapshot.Process.Version,
-		Facts: runFacts(d, s), Unhealthy: s.unhealthy, Deleted: s.deleted.objects, DeletedNotes: s.deleted.Notes(), Objects: len(s.objects), Cases: len(s.cases),
-		Slow: d.slow, Groups: d.groups.sortedGroups(), Events: s.events, Controllers: activeControllers(s.snapshot.Controllers),
+		Facts: runFacts(d, s, actors), Unhealthy: s.unhealthy, Deleted: s.deleted.objects, DeletedNotes: s.deleted.Notes(), Objects: len(s.objects), Cases: len(s.cases),
+		Slow: d.slow, Groups: d.groups.sortedGroups(), Events: s.events, Actors: actors,
 		Timeline: newTimeline(d, o, outputMarks(lines)),
 		Files:    []string{OutputFile, EventsFile, ObjectsFile, JUnitFile, LogFile},
 		Output:   lines[:head], OutputRest: lines[head:], OutputDropped: dropped,
@@ -124,8 +122,9 @@ func reportWarnings(r *Report) []string {
 	return all
 }
 
-func runFacts(d *digest, s *State) []fact {
-	t := sumControllers(s.snapshot.Controllers)
+// runFacts returns the numbers of the top row, which are sums of the columns of the table of controllers and clients.
+func runFacts(d *digest, s *State, actors []actor) []fact {
+	t := total(actors)
 	number := func(n int64, what string) fact {
 		value, name, _ := strings.Cut(ui.CountNoun(n, what), " ")
 		return fact{Value: value, Name: name}
@@ -150,33 +149,11 @@ func runFacts(d *digest, s *State) []fact {
 	return append(objects,
 		number(t.Syncs, "sync"),
 		failures(d.failures.syncs, "failed sync", "all retried successfully", d.lasting.syncs, d.untilDeleted.syncs),
-		number(t.Changes, "write"),
+		number(t.Writes, "write"),
 		number(t.Conflicts, "conflict"),
 		failures(d.failures.calls, "failed call", "all handled", d.lasting.calls, d.untilDeleted.calls),
 		number(int64(d.records), "record"),
 	)
-}
-
-func sumControllers(controllers []observe.Controller) observe.Controller {
-	var t observe.Controller
-	for _, c := range controllers {
-		t.Syncs += c.Syncs
-		t.Changes += c.Changes
-		t.Conflicts += c.Conflicts
-	}
-	return t
-}
-
-// activeControllers returns the controllers with any activity or a failure, busiest
-// first.
-func activeControllers(all []observe.Controller) []observe.Controller {
-	list := slices.DeleteFunc(slices.Clone(all), func(c observe.Controller) bool {
-		return c.Syncs+c.Changes+c.Delivered+c.Reads == 0 && c.State != observe.StateFailed
-	})
-	slices.SortStableFunc(list, func(a, b observe.Controller) int {
-		return cmp.Compare(b.Syncs+b.Changes, a.Syncs+a.Changes)
-	})
-	return list
 }
 
 // summarizeRun returns a summary of the page.
@@ -190,7 +167,7 @@ func (r *Report) summarizeRun(o *Outcome) *runSummary {
 		s.output = r.output.ending()
 	}
 	s.numbers = append(s.numbers, words.Duration(o.Took))
-	for _, f := range runFacts(r.digest, r.final) {
+	for _, f := range runFacts(r.digest, r.final, r.digest.listActors(r.final.snapshot.Controllers)) {
 		s.numbers = append(s.numbers, f.Value+" "+f.Name)
 	}
 	if n := r.missedRecords(); n > 0 {

@@ -76,9 +76,19 @@ func keyWork(controller, queue, key string) string {
 	return "sync " + controller + " " + queue + " " + key
 }
 
+// callWork returns the work of a call. That an object exists is a failure of its own kind, which another one does not end.
 func callWork(c *observe.Called) string {
+	if saysExists(c) {
+		return existsWork(c)
+	}
+	return requestWork(c)
+}
+
+func requestWork(c *observe.Called) string {
 	return "call " + c.Controller + " " + c.Verb + " " + resourceName(c) + " " + c.Object.Key()
 }
+
+func existsWork(c *observe.Called) string { return requestWork(c) + " exists" }
 
 // creation is the work of creating objects of a resource for the key of a sync: their names may be generated.
 func creation(sync, resource string) string { return "create " + resource + " in " + sync }
@@ -188,12 +198,13 @@ func (r *retries) addCall(seq uint64, c *observe.Called) {
 	if !failed && !c.IsWrite() {
 		return
 	}
-	work := callWork(c)
 	if !failed || saysExists(c) {
-		r.resolve(work, seq, succeeded)
+		r.resolve(requestWork(c), seq, succeeded)
 	}
 	if failed {
-		r.failing[work] = true
+		r.failing[callWork(c)] = true
+	} else {
+		r.resolve(existsWork(c), seq, succeeded)
 	}
 	if c.Sync == 0 || !failed && !observe.Creates(c.Verb, c.Subresource, c.Status) {
 		return

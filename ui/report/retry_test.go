@@ -156,7 +156,7 @@ func TestFailuresAfterDeletionOfChild(t *testing.T) {
 			t.Errorf("%s: %q", g.Kind, got)
 		}
 	}
-	for _, f := range runFacts(d, &State{}) {
+	for _, f := range runFacts(d, &State{}, d.listActors(nil)) {
 		if strings.Contains(f.Name, "failed ") && (f.Value != "2" || strings.Contains(f.Name, "deleted") || !f.Bad) {
 			t.Errorf("%+v", f)
 		}
@@ -196,7 +196,7 @@ func TestDeletionIsNotASuccess(t *testing.T) {
 			t.Errorf("%s: %q, want %q", g.Kind, got, want)
 		}
 	}
-	for _, f := range runFacts(d, &State{}) {
+	for _, f := range runFacts(d, &State{}, d.listActors(nil)) {
 		if strings.Contains(f.Name, "failed ") && (f.Value != "1" || !strings.HasSuffix(f.Name, ", 1 until the object was deleted") || f.Bad) {
 			t.Errorf("%+v", f)
 		}
@@ -219,10 +219,48 @@ func TestFailedCallsAreThoseListed(t *testing.T) {
 	for _, g := range d.groups.sortedGroups() {
 		listed += g.Count
 	}
-	for _, f := range runFacts(d, &State{snapshot: j.now}) {
+	for _, f := range runFacts(d, &State{snapshot: j.now}, d.listActors(j.now.Controllers)) {
 		if f.Name == "failed call" && f.Value == "1" && listed == 1 {
 			return
 		}
 	}
-	t.Errorf("%d are listed: %+v", listed, runFacts(d, &State{snapshot: j.now}))
+	t.Errorf("%d are listed: %+v", listed, runFacts(d, &State{snapshot: j.now}, d.listActors(j.now.Controllers)))
+}
+
+// TestRepeatedCreations: that an object exists ends a failure of another kind, such as a timeout, but not an earlier AlreadyExists.
+func TestRepeatedCreations(t *testing.T) {
+	const exists = `configmaps "twice" already exists`
+	for name, tt := range map[string]struct {
+		statuses []int
+		retried  uint64
+	}{
+		"it exists each time":                    {[]int{201, 409, 409, 409}, 0},
+		"after a timeout":                        {[]int{504, 409}, 1},
+		"before and after a timeout":             {[]int{409, 504, 409}, 1},
+		"created again after it was deleted":     {[]int{409, 409, 201}, 2},
+		"a timeout is followed by the creation":  {[]int{504, 504, 201}, 2},
+		"the first ones fail with another error": {[]int{504, 504, 409, 409}, 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := newDigest()
+			for i, status := range tt.statuses {
+				c := &observe.Called{Controller: "installer (admin)", Verb: "create", Object: observe.Object{Resource: "configmaps", Name: "twice"}, Status: status}
+				switch status {
+				case 409:
+					c.Error = exists
+				case 504:
+					c.Error = "timeout"
+				}
+				d.add(observe.Record{Seq: uint64(i + 1), Time: runStart, Event: c})
+			}
+			d.markRetried()
+			retried := uint64(0)
+			for _, g := range d.groups.sortedGroups() {
+				retried += g.Retried
+			}
+			if retried != tt.retried {
+				t.Errorf("%d were retried successfully, want %d", retried, tt.retried)
+			}
+		})
+	}
 }

@@ -30,8 +30,8 @@ function seconds(ms, step) {
 }
 
 function duration(ms) {
-  if (ms >= 1000) return (ms / 1000).toFixed(2) + " s";
-  if (ms >= 1) return Number(ms.toPrecision(3)) + " ms";
+  if (ms >= 999.5) return (ms / 1000).toFixed(2) + " s";
+  if (ms >= 0.9995) return Number(ms.toPrecision(3)) + " ms";
   return Math.round(ms * 1000) + " µs";
 }
 

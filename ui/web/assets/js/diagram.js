@@ -5,7 +5,7 @@ import { choose } from "./graph.js";
 import { pathText, paths, place, roomFor } from "./layout.js";
 import { byId, el, show, svg, unit } from "./dom.js";
 import { failures, waitNote } from "./headline.js";
-import { count, isStale, kindName, shortName } from "./names.js";
+import { atMost, count, isStale, kindName, shortName } from "./names.js";
 
 const mostSlots = 5; // workers that are drawn
 const rest = 350; // ms between two layouts
@@ -148,7 +148,7 @@ export class Diagram {
     node.querySelector(".fill").style.transform = `scaleX(${Math.min(1, depth / deepest)})`;
     node.querySelector(".depth").classList.toggle("later", depth <= 0);
     const drawn = this.dots.keysOf(name); // while the picture is behind, these are not the keys of now
-    show(node.querySelector(".depth"), depth > drawn ? String(depth) : depth <= 0 && delayed > 0 && !drawn ? delayed + " later" : "");
+    show(node.querySelector(".depth"), depth > drawn ? String(depth) : depth <= 0 && delayed > 0 && !drawn ? atMost(delayed) + " later" : "");
     node.querySelectorAll(".workers i").forEach((slot, i, all) => {
       slot.hidden = all.length - i > this.slotsOf(name);
       slot.classList.toggle("busy", all.length - i <= inFlight);

@@ -38,7 +38,7 @@ export function choose(model, { now, factor, showInternals, pinned, room, focus,
   const candidates = [...model.controllers.values()].filter(isChosen);
   candidates.sort((a, b) => rank(b) - rank(a));
   const controllers = candidates.slice(0, room).map((c) => c.name);
-  const counted = [...model.controllers.values()].filter((c) => showInternals || !internal.has(c.name) || controllers.includes(c.name));
+  const counted = [...model.controllers.values()].filter((c) => controllers.includes(c.name) || c.state !== "off" && (showInternals || !internal.has(c.name)));
   const clients = [...model.clients.values()].filter((c) => (model.wrote.has(c.name) || c.watches?.length || c.state === "paused" || pinned.has(c.name)) && (!filter.kind || filter.isLinked(c.name)))
     .sort((a, b) => Math.max(model.lastWrite(b.name), 0) - Math.max(model.lastWrite(a.name), 0)).slice(0, 5).map((c) => c.name);
   const actors = new Set([...controllers, ...clients]);

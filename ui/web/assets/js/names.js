@@ -36,10 +36,15 @@ const units = [["h", 3600e9], ["min", 60e9], ["s", 1e9], ["ms", 1e6], ["µs", 1e
 
 export function duration(nanos) {
   if (!nanos) return "0 ms";
-  const [name, size] = units.find(([, size]) => Math.abs(nanos) >= size) || ["ns", 1];
+  const nextSize = (i) => units[i + 1]?.[1] || 1;
+  const [name, size] = units.find(([, size], i) => Math.abs(nanos) + nextSize(i) / 2 >= size) || ["ns", 1]; // 999.7 µs are 1 ms
   const n = nanos / size;
   return (n < 10 ? n.toFixed(1).replace(/\.0$/, "") : Math.round(n)) + " " + name;
 }
+
+// known shows a number that may be unknown, and atMost one that is an upper bound.
+export const known = (n) => (n < 0 ? "?" : String(n));
+export const atMost = (n) => (n > 0 ? "≤" : "") + known(n);
 
 export const count = (n, noun) => n + " " + noun + (n === 1 ? "" : "s");
 

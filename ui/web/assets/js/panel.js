@@ -6,7 +6,7 @@ import { causesView, chainView } from "./causes.js";
 import { explainView } from "./explain.js";
 import { controlsView, interventionNote } from "./controls.js";
 import { waitNote } from "./headline.js";
-import { count, duration, kindKey, kindName, objectKey, resourceOf, shortName } from "./names.js";
+import { atMost, count, duration, kindKey, kindName, known, objectKey, resourceOf, shortName } from "./names.js";
 
 export class Panel {
   constructor(model, page) {
@@ -159,7 +159,7 @@ export class Panel {
       el("p", {}, [interventionNote(c), waitNote(c)].filter(Boolean).join("; ")),
       el("h3", {}, "Queues"),
       queues.length ? el("table", {}, el("thead", {}, el("tr", {}, ["", "waiting", "in work", "delayed", "retries"].map((t) => el("th", {}, t)))),
-        el("tbody", {}, queues.map((q) => el("tr", {}, el("th", {}, q.name), [known(q.depth), known(q.inFlight) + (q.workers ? "/" + q.workers : ""), known(q.delayedAtMost), known(q.errorRetries)].map((v) => el("td", {}, v)))))) : el("p", { class: "faint" }, "none"),
+        el("tbody", {}, queues.map((q) => el("tr", {}, el("th", {}, q.name), [known(q.depth), known(q.inFlight) + (q.workers ? "/" + q.workers : ""), atMost(q.delayedAtMost), known(q.errorRetries)].map((v) => el("td", {}, v)))))) : el("p", { class: "faint" }, "none"),
       ...section("Keys in the queue", queues.flatMap((q) => q.waiting || []).map((o) => button(objectKey(o), () => this.showObject(o), { class: "link", "data-uid": o.uid }))),
       ...section("In work", running.map((r) => el("span", {}, r.key || "?", el("span", { class: "faint" }, " for " + duration(Math.max(0, this.model.time() - Date.parse(r.since)) * 1e6))))),
       ...section("Failing", failing.map((f) => el("span", { class: "problem" }, `${f.key || "?"}: ${f.error || "requeued"} (×${f.times}${f.atLeast ? " or more" : ""})`))),
@@ -170,8 +170,6 @@ export class Panel {
     ];
   }
 }
-
-const known = (n) => (n < 0 ? "?" : String(n));
 
 function section(title, items, more) {
   if (!items.length) return [];
