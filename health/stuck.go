@@ -88,18 +88,7 @@ func (w *Waiter) findStuckKinds(ctx context.Context) (found []Stuck, err error) 
 
 // findUnhealthy returns those of some objects that are not healthy, or that lack what they need.
 func (w *Waiter) findUnhealthy(ctx context.Context, known kinds.Mapper, others []observe.Object) (found []Stuck, err error) {
-	for _, o := range others {
-		kind := o.Kind
-		if o.Resource != "" {
-			kind = o.GroupResource()
-		}
-		if _, err := known.Find(ctx, kind); meta.IsNoMatchError(err) { // its kind is gone, too
-			continue
-		}
-		s, err := w.examine(ctx, known, kind, o.Namespace, o.Name, false)
-		if err != nil {
-			return found, err
-		}
+	err = w.examineEach(ctx, known, others, func(s State, _ bool) {
 		switch isKnown := slices.ContainsFunc(found, func(f Stuck) bool { return f.Ref == s.Ref }); {
 		case isKnown:
 		case s.Doubt != "": // as of a Pod whose node does not exist
@@ -107,30 +96,46 @@ func (w *Waiter) findUnhealthy(ctx context.Context, known kinds.Mapper, others [
 		case s.Status != Current && s.Status != NotFound: // otherwise it has changed since it was found
 			found = append(found, Stuck{Unhealthy: Unhealthy{State: s, Reason: s.Message}})
 		}
-	}
-	return found, nil
+	})
+	return found, err
 }
 
-// findFinalizing returns those of some deleted objects that wait for their finalizers, or that cannot be read, as while their
-// conversion webhook does not run.
+// findFinalizing returns those of some deleted objects that wait for their finalizers, or that cannot be read.
 func (w *Waiter) findFinalizing(ctx context.Context, known kinds.Mapper, deleted []observe.Object) (found []Stuck, err error) {
-	for _, o := range deleted {
-		m, err := known.Find(ctx, o.GroupResource())
+	err = w.examineEach(ctx, known, deleted, func(s State, isRead bool) {
+		switch {
+		case !isRead:
+			found = append(found, Stuck{Unhealthy: Unhealthy{State: s, Reason: "was to be deleted, and " + s.Message}})
+		case s.Deletion != nil && len(s.Deletion.Finalizers) > 0:
+			found = append(found, Stuck{Unhealthy: Unhealthy{State: s, Reason: s.Message}, Since: s.Deletion.Requested})
+		}
+	})
+	return found, err
+}
+
+// examineEach passes on the state of each of some objects whose kind is served. That of one that cannot be read, as while its
+// conversion webhook does not run, is Unknown: the others are examined all the same.
+func (w *Waiter) examineEach(ctx context.Context, known kinds.Mapper, objects []observe.Object, pass func(s State, isRead bool)) error {
+	for _, o := range objects {
+		kind := o.Kind
+		if o.Resource != "" {
+			kind = o.GroupResource()
+		}
+		m, err := known.Find(ctx, kind)
 		if meta.IsNoMatchError(err) { // its kind is gone, too
 			continue
 		}
 		if err != nil {
-			return found, fmt.Errorf("health: %s: %w", o.GroupResource(), err)
+			return fmt.Errorf("health: %s: %w", kind, err)
 		}
-		switch s, err := w.examine(ctx, known, o.GroupResource(), o.Namespace, o.Name, false); {
+		s, err := w.examine(ctx, known, kind, o.Namespace, o.Name, false)
+		switch {
 		case ctx.Err() != nil:
-			return found, ctx.Err()
+			return ctx.Err()
 		case err != nil:
-			ref := Ref{m.GroupVersionKind, o.Namespace, o.Name}
-			found = append(found, Stuck{Unhealthy: Unhealthy{State: State{Ref: ref, Status: Unknown}, Reason: "was to be deleted, and cannot be read: " + plainError(cmp.Or(errors.Unwrap(err), err))}})
-		case s.Deletion != nil && len(s.Deletion.Finalizers) > 0:
-			found = append(found, Stuck{Unhealthy: Unhealthy{State: s, Reason: s.Message}, Since: s.Deletion.Requested})
+			s = State{Ref: Ref{m.GroupVersionKind, o.Namespace, o.Name}, Status: Unknown, Message: "cannot be read: " + plainError(cmp.Or(errors.Unwrap(err), err))}
 		}
+		pass(s, err == nil)
 	}
-	return found, nil
+	return nil
 }

@@ -81,6 +81,24 @@ func TestFindStuckOnMissingNode(t *testing.T) {
 	}
 }
 
+// An object that cannot be read, as while its conversion webhook does not run, does not hide the others.
+func TestFindStuckUnreadable(t *testing.T) {
+	c := newCluster(t, failedPod)
+	c.objects.PrependReactor("get", "configmaps", func(clienttesting.Action) (bool, runtime.Object, error) {
+		return true, nil, errors.New("conversion webhook failed")
+	})
+	found, err := c.FindStuck(t.Context(), []observe.Object{{Resource: "configmaps", Namespace: "shop", Name: "c"}, {Kind: "Pod", Namespace: "shop", Name: "p"}}, nil)
+	if err != nil || len(found) != 2 {
+		t.Fatalf("got %+v, %v", found, err)
+	}
+	if s := found[0]; s.Ref.String() != "ConfigMap shop/c" || s.Status != Unknown || s.Reason != "cannot be read: conversion webhook failed" {
+		t.Errorf("got %+v", s)
+	}
+	if found[1].Ref.String() != "Pod shop/p" || found[1].Status != Failed {
+		t.Errorf("got %+v", found[1])
+	}
+}
+
 // Of what was deleted, objects that wait for a finalizer are stuck, of kinds that are still served.
 func TestFindStuckFinalizers(t *testing.T) {
 	c := newCluster(t, `{apiVersion: v1, kind: ConfigMap, metadata: {namespace: shop, name: kept, deletionTimestamp: "2026-01-02T03:04:05Z", finalizers: [example.com/wait]}}`,
