@@ -61,7 +61,7 @@ const maxShared = 3
 func (s *reasonSearch) explainSharedPods(budget *policyv1.PodDisruptionBudget) string {
 	others := slices.DeleteFunc(slices.Clone(s.budgetsIn(budget.Namespace)), func(b selectingBudget) bool { return b.name == budget.Name })
 	selector, err := metav1.LabelSelectorAsSelector(budget.Spec.Selector)
-	if len(others) == 0 || err != nil {
+	if len(others) == 0 || err != nil || budget.Spec.Selector == nil { // without one it selects nothing, and the text of that selector is that of all
 		return ""
 	}
 	var shared, by []string

@@ -24,12 +24,13 @@ func TestExamineSharedPods(t *testing.T) {
 		objects     []string
 		pod, budget string // of Pod p and PodDisruptionBudget a
 	}{
-		"one":               {[]string{pod("p", ready), budget("a", "web"), budget("b", "db"), unset}, "", ""},
-		"two":               {[]string{pod("p", ready), budget("a", "web"), budget("b", "web")}, "It cannot be evicted: PodDisruptionBudgets a, b select it" + one, "Its Pod p cannot be evicted: PodDisruptionBudget b selects it, too" + one},
-		"three":             {[]string{pod("p", ready), budget("a", "web"), budget("b", "web"), every}, "It cannot be evicted: PodDisruptionBudgets a, b, every select it" + one, "Its Pod p cannot be evicted: PodDisruptionBudgets b, every select it, too" + one},
-		"several Pods":      {[]string{pod("p", ready), pod("q", ready), pod("r", ready), pod("s", ready), pod("t", ready), budget("a", "web"), every}, "It cannot be evicted: PodDisruptionBudgets a, every select it" + one, "Its Pods p, q, r and 2 more cannot be evicted: PodDisruptionBudget every selects them, too" + one},
-		"not needed":        {[]string{pod("p", "{phase: Succeeded}"), pod("q", "{phase: Pending}"), budget("a", "web"), budget("b", "web")}, "", ""},
-		"that do not exist": {[]string{pod("p", ready)}, "", ""},
+		"one":                {[]string{pod("p", ready), budget("a", "web"), budget("b", "db"), unset}, "", ""},
+		"two":                {[]string{pod("p", ready), budget("a", "web"), budget("b", "web")}, "It cannot be evicted: PodDisruptionBudgets a, b select it" + one, "Its Pod p cannot be evicted: PodDisruptionBudget b selects it, too" + one},
+		"three":              {[]string{pod("p", ready), budget("a", "web"), budget("b", "web"), every}, "It cannot be evicted: PodDisruptionBudgets a, b, every select it" + one, "Its Pod p cannot be evicted: PodDisruptionBudgets b, every select it, too" + one},
+		"several Pods":       {[]string{pod("p", ready), pod("q", ready), pod("r", ready), pod("s", ready), pod("t", ready), budget("a", "web"), every}, "It cannot be evicted: PodDisruptionBudgets a, every select it" + one, "Its Pods p, q, r and 2 more cannot be evicted: PodDisruptionBudget every selects them, too" + one},
+		"not needed":         {[]string{pod("p", "{phase: Succeeded}"), pod("q", "{phase: Pending}"), budget("a", "web"), budget("b", "web")}, "", ""},
+		"without a selector": {[]string{pod("p", ready), budget("b", "web"), strings.ReplaceAll(unset, "unset", "a")}, "", "Its selector matches no Pod."},
+		"that do not exist":  {[]string{pod("p", ready)}, "", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := newCluster(t, tc.objects...)
