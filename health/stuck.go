@@ -37,22 +37,46 @@ var stuckKinds = []struct {
 
 // FindStuck returns the Namespaces that are being deleted, the Deployments whose rollout has exceeded its deadline, the
 // APIServices that are not available, those of other objects that are not healthy, and those of deleted objects that wait for
-// their finalizers, with the reasons.
+// their finalizers, each once, with the reasons.
 func (w *Waiter) FindStuck(ctx context.Context, others, deleted []observe.Object) (found []Stuck, err error) {
 	ctx = requestlog.Discard(ctx)
-	known := kinds.NewMapper(w.kinds)
+	known, places := kinds.NewMapper(w.kinds), map[Ref]int{} // in found
 	for _, find := range []func() ([]Stuck, error){
 		func() ([]Stuck, error) { return w.findStuckKinds(ctx) },
 		func() ([]Stuck, error) { return w.findUnhealthy(ctx, known, others) },
 		func() ([]Stuck, error) { return w.findFinalizing(ctx, known, deleted) },
 	} {
 		list, err := find()
-		found = append(found, list...)
+		for _, s := range list {
+			of := s.Ref
+			of.Version = ""
+			if at, isKnown := places[of]; isKnown {
+				found[at] = moreComplete(found[at], s)
+				continue
+			}
+			places[of] = len(found)
+			found = append(found, s)
+		}
 		if err != nil {
 			return found, err
 		}
 	}
 	return found, ctx.Err()
+}
+
+// moreComplete returns which of two entries for an object says since when, or more.
+func moreComplete(a, b Stuck) Stuck {
+	a.Owner, b.Owner = cmp.Or(a.Owner, b.Owner), cmp.Or(b.Owner, a.Owner)
+	if a.Since.IsZero() != b.Since.IsZero() {
+		if a.Since.IsZero() {
+			return b
+		}
+		return a
+	}
+	if len(b.Reason) > len(a.Reason) {
+		return b
+	}
+	return a
 }
 
 func (w *Waiter) findStuckKinds(ctx context.Context) (found []Stuck, err error) {
@@ -89,8 +113,7 @@ func (w *Waiter) findStuckKinds(ctx context.Context) (found []Stuck, err error) 
 // findUnhealthy returns those of some objects that are not healthy, or that lack what they need.
 func (w *Waiter) findUnhealthy(ctx context.Context, known kinds.Mapper, others []observe.Object) (found []Stuck, err error) {
 	err = w.examineEach(ctx, known, others, func(s State, _ bool) {
-		switch isKnown := slices.ContainsFunc(found, func(f Stuck) bool { return f.Ref == s.Ref }); {
-		case isKnown:
+		switch {
 		case s.Doubt != "": // as of a Pod whose node does not exist
 			found = append(found, Stuck{Unhealthy: Unhealthy{State: s, Reason: s.Doubt}})
 		case s.Status != Current && s.Status != NotFound: // otherwise it has changed since it was found

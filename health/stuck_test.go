@@ -99,6 +99,31 @@ func TestFindStuckUnreadable(t *testing.T) {
 	}
 }
 
+// What is stuck for several reasons is returned once, with the time and the whole reason.
+func TestFindStuckOnce(t *testing.T) {
+	const deleted = `deletionTimestamp: "2026-01-02T03:04:05Z", finalizers: [example.com/wait]`
+	c := newCluster(t,
+		`{apiVersion: v1, kind: Pod, metadata: {namespace: shop, name: p, `+deleted+`}, spec: {nodeName: ghost}, status: {phase: Running}}`,
+		`{apiVersion: v1, kind: ConfigMap, metadata: {namespace: shop, name: c, `+deleted+`}}`,
+		`{apiVersion: apps/v1, kind: Deployment, metadata: {namespace: shop, name: late, generation: 1, ownerReferences: [{apiVersion: example.com/v1, kind: Widget, name: w, uid: w, controller: true}]},
+  spec: {replicas: 1, progressDeadlineSeconds: 5}, status: {observedGeneration: 1, unavailableReplicas: 1, conditions: [{type: Progressing, status: "False", reason: ProgressDeadlineExceeded}]}}`)
+	found, err := c.FindStuck(t.Context(), []observe.Object{{Kind: "Pod", Namespace: "shop", Name: "p"}, {Resource: "configmaps", Namespace: "shop", Name: "c"}, {Group: "apps", Resource: "deployments", Namespace: "shop", Name: "late"}},
+		[]observe.Object{{Resource: "configmaps", Namespace: "shop", Name: "c"}, {Resource: "pods", Namespace: "shop", Name: "p"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, s := range found {
+		got = append(got, fmt.Sprint(s.Ref, " ", s.Status, " ", !s.Since.IsZero(), " ", s.Owner))
+	}
+	if diff := cmp.Diff([]string{"Deployment shop/late Failed false Widget shop/w", "Pod shop/p Terminating true  ", "ConfigMap shop/c Terminating true  "}, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if s := found[1]; !strings.Contains(s.Reason, "its node ghost does not exist") {
+		t.Errorf("got %s", s.Reason)
+	}
+}
+
 // Of what was deleted, objects that wait for a finalizer are stuck, of kinds that are still served.
 func TestFindStuckFinalizers(t *testing.T) {
 	c := newCluster(t, `{apiVersion: v1, kind: ConfigMap, metadata: {namespace: shop, name: kept, deletionTimestamp: "2026-01-02T03:04:05Z", finalizers: [example.com/wait]}}`,
