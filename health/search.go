@@ -51,6 +51,7 @@ type sharedLists struct {
 	skipPods  bool // a Service whose Pods are not healthy is not explained: they are judged themselves
 	// skipPrograms leaves out which programs of a Pod do not run: the caller says so.
 	skipPrograms bool
+	naming       *namingLimit // nil = without a limit
 	reads        map[neededObject]readAnswer
 	skipping     map[string]bool // whether programs of namespaces do not run
 	answers      map[listedResource]*listAnswer

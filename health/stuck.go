@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -81,6 +80,8 @@ func moreComplete(a, b Stuck) Stuck {
 
 func (w *Waiter) findStuckKinds(ctx context.Context) (found []Stuck, err error) {
 	lists := newSharedLists()
+	lists.naming = &namingLimit{maxNamed, time.Now().Add(maxNaming)}
+	explained := 0
 	for _, kind := range stuckKinds {
 		list, err := w.objects.Resource(kind.resource).List(ctx, metav1.ListOptions{FieldSelector: kind.fieldSelector, Limit: maxListed})
 		if err != nil {
@@ -101,7 +102,10 @@ func (w *Waiter) findStuckKinds(ctx context.Context) (found []Stuck, err error) 
 				}
 				s.Since = conditionTime(u, s.Message)
 			}
-			if s.Reason = s.Message; len(found) < maxExplained {
+			if kind.status != Terminating { // what a Namespace waits for is in its conditions
+				explained++
+			}
+			if s.Reason = s.Message; explained <= maxExplained {
 				s.Reason = w.why(ctx, u, lists)
 			}
 			found = append(found, s)

@@ -1,14 +1,20 @@
 package health
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/dynamic"
 	clienttesting "k8s.io/client-go/testing"
 
 	"github.com/ctrlplane/ctrlplane/observe"
@@ -122,6 +128,84 @@ func TestFindStuckOnce(t *testing.T) {
 	if s := found[1]; !strings.Contains(s.Reason, "its node ghost does not exist") {
 		t.Errorf("got %s", s.Reason)
 	}
+}
+
+// Of many namespaces that hang, what remains is named in the first ones only, and only while there is time: the conditions are always said.
+func TestFindStuckNamespaces(t *testing.T) {
+	const hanging = `{apiVersion: v1, kind: Namespace, metadata: {name: ns-%d, deletionTimestamp: "2026-01-02T03:04:05Z"}, spec: {finalizers: [kubernetes]}, status: {phase: Terminating, conditions: [
+  {type: NamespaceContentRemaining, status: "True", message: "Some resources are remaining: configmaps. has 1 resource instances, secrets. has 1 resource instances"}]}}`
+	for _, slow := range []bool{false, true} {
+		t.Run(fmt.Sprint("slow: ", slow), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				const count = 25
+				var manifests []string
+				for i := range count {
+					manifests = append(manifests, fmt.Sprintf(hanging, i))
+				}
+				c := newCluster(t, manifests...)
+				c.Waiter.objects = slowConfigMaps{c.objects, slow}
+				for _, ns := range []string{"ns-0", "ns-1", "ns-10", "ns-11", "ns-9"} {
+					c.create(t, coreResource("configmaps"), "{apiVersion: v1, kind: ConfigMap, metadata: {name: left, namespace: "+ns+"}}")
+				}
+				began := time.Now()
+				found, err := c.FindStuck(t.Context(), nil, nil)
+				if err != nil || len(found) != count {
+					t.Fatalf("got %d, %v", len(found), err)
+				}
+				if took := time.Since(began); took > maxNaming {
+					t.Errorf("took %v", took)
+				}
+				var named []string
+				for _, s := range found {
+					if !strings.Contains(s.Reason, "configmaps. has 1 resource instances") {
+						t.Errorf("got %s", s.Reason)
+					}
+					if strings.Contains(s.Reason, "remaining: ConfigMap left") {
+						named = append(named, s.Ref.Name)
+					}
+				}
+				want := []string{"ns-0", "ns-1", "ns-10"}
+				if slow {
+					want = nil
+				}
+				if diff := cmp.Diff(want, named); diff != "" {
+					t.Errorf("(-want +got):\n%s", diff)
+				}
+			})
+		})
+	}
+}
+
+// slowConfigMaps answers a list of ConfigMaps only when the request ends, if it is slow.
+type slowConfigMaps struct {
+	dynamic.Interface
+	slow bool
+}
+
+func (s slowConfigMaps) Resource(r schema.GroupVersionResource) dynamic.NamespaceableResourceInterface {
+	return slowList{s.Interface.Resource(r), s.slow && r.Resource == "configmaps"}
+}
+
+type slowList struct {
+	dynamic.NamespaceableResourceInterface
+	slow bool
+}
+
+func (l slowList) Namespace(name string) dynamic.ResourceInterface {
+	return slowListIn{l.NamespaceableResourceInterface.Namespace(name), l.slow}
+}
+
+type slowListIn struct {
+	dynamic.ResourceInterface
+	slow bool
+}
+
+func (l slowListIn) List(ctx context.Context, o metav1.ListOptions) (*unstructured.UnstructuredList, error) {
+	if l.slow {
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}
+	return l.ResourceInterface.List(ctx, o)
 }
 
 // Of what was deleted, objects that wait for a finalizer are stuck, of kinds that are still served.
