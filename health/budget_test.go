@@ -1,7 +1,9 @@
 package health
 
 import (
+	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -52,5 +54,47 @@ func TestExamineWithoutBudgets(t *testing.T) {
 	})
 	if s, err := c.Examine(t.Context(), "pods", "shop", "p"); err != nil || s.Status != Current || strings.Contains(s.Message, "forbidden") {
 		t.Errorf("got %+v, %v", s, err)
+	}
+}
+
+// Many PodDisruptionBudgets of a namespace take as few lists as one.
+func TestDoubtsOfManyBudgets(t *testing.T) {
+	const count = 200
+	manifests := []string{webPod("p", "web", `{phase: Running, conditions: [{type: Ready, status: "True"}]}`)}
+	budget := func(i int) string {
+		app := "web"
+		if i > 1 {
+			app = fmt.Sprint("app-", i)
+		}
+		return fmt.Sprintf(`{apiVersion: policy/v1, kind: PodDisruptionBudget, metadata: {name: b-%d, namespace: shop, generation: 1}, spec: {selector: {matchLabels: {app: %s}}}, status: {observedGeneration: 1}}`, i, app)
+	}
+	for i := range count {
+		manifests = append(manifests, budget(i))
+	}
+	c := newCluster(t, manifests...)
+	doubt := c.DoubtOf(t.Context())
+	for i := range count {
+		want := "its selector matches no Pod"
+		if i < 2 {
+			want = fmt.Sprintf("its Pod p cannot be evicted: PodDisruptionBudget b-%d selects it, too, and an eviction supports only one for each Pod", 1-i)
+		}
+		if got := doubt(parseObject(t, budget(i))); got != want {
+			t.Errorf("got %s\nwant %s", got, want)
+		}
+	}
+	if n := len(c.objects.Actions()); n != 2 {
+		t.Errorf("%d requests, want 2: the Pods, and the PodDisruptionBudgets", n)
+	}
+}
+
+// What is known of a PodDisruptionBudget is said also if the time for the rest has ended.
+func TestDoubtOfBudgetInTime(t *testing.T) {
+	unused := `{apiVersion: policy/v1, kind: PodDisruptionBudget, metadata: {name: a, namespace: shop, generation: 1}, spec: {selector: {matchLabels: {app: none}}}, status: {observedGeneration: 1}}`
+	c := newCluster(t, unused, strings.Replace(unused, "name: a", "name: b", 1))
+	c.objects.PrependReactor("list", "poddisruptionbudgets", func(clienttesting.Action) (bool, runtime.Object, error) {
+		return true, nil, context.DeadlineExceeded
+	})
+	if s, err := c.Examine(t.Context(), "poddisruptionbudgets", "shop", "a"); err != nil || s.Doubt != "its selector matches no Pod" {
+		t.Errorf("got %s, %v", s.Doubt, err)
 	}
 }

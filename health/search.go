@@ -59,6 +59,7 @@ type sharedLists struct {
 	kinds        map[schema.GroupVersionKind]kindAnswer
 	names        *kinds.Mapper                      // nil until it is asked for
 	applied      map[Ref]*unstructured.Unstructured // of inventories
+	disruptions  map[string]*disruptions            // by namespace
 	// podsOfClaims are the Pods that use claims, by namespace and the claim's name.
 	podsOfClaims map[string]map[string][]podOfClaim
 }
@@ -73,7 +74,15 @@ func newSharedLists() *sharedLists {
 	return &sharedLists{
 		answers: map[listedResource]*listAnswer{}, kinds: map[schema.GroupVersionKind]kindAnswer{}, applied: map[Ref]*unstructured.Unstructured{},
 		podsOfClaims: map[string]map[string][]podOfClaim{}, reads: map[neededObject]readAnswer{}, skipping: map[string]bool{},
+		disruptions: map[string]*disruptions{},
 	}
+}
+
+func (l *sharedLists) disruptionsIn(namespace string) *disruptions {
+	if l.disruptions[namespace] == nil {
+		l.disruptions[namespace] = &disruptions{}
+	}
+	return l.disruptions[namespace]
 }
 
 // mapper returns what maps the names of resources, for which it asks the server only once.
