@@ -95,10 +95,11 @@ func (s *reasonSearch) explainSeveralBudgets(u *unstructured.Unstructured) strin
 	return fmt.Sprintf("it cannot be evicted: PodDisruptionBudgets %s select it, and an eviction supports only one for each Pod", words.First(names, maxShared))
 }
 
-// needsBudget reports whether the API server asks the PodDisruptionBudgets of a Pod before it evicts it.
+// needsBudget reports whether the API server asks the PodDisruptionBudgets of a Pod before it evicts it, as its canIgnorePDB does.
 func needsBudget(pod *unstructured.Unstructured) bool {
 	phase, _, _ := unstructured.NestedString(pod.Object, "status", "phase")
-	return phase == string(corev1.PodRunning) && pod.GetDeletionTimestamp() == nil
+	finished := phase == string(corev1.PodSucceeded) || phase == string(corev1.PodFailed)
+	return phase != string(corev1.PodPending) && !finished && pod.GetDeletionTimestamp() == nil
 }
 
 // selectingBudget is a PodDisruptionBudget.

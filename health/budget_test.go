@@ -32,6 +32,7 @@ func TestExamineSharedPods(t *testing.T) {
 		"several Pods":       {[]string{pod("p", ready), pod("q", ready), pod("r", ready), pod("s", ready), pod("t", ready), budget("a", "web"), every}, "It cannot be evicted: PodDisruptionBudgets a, every select it" + one, "Its Pods p, q, r and 2 more cannot be evicted: PodDisruptionBudget every selects them, too" + one},
 		"not needed":         {[]string{pod("p", "{phase: Succeeded}"), pod("q", "{phase: Pending}"), budget("a", "web"), budget("b", "web")}, "", ""},
 		"without a selector": {[]string{pod("p", ready), budget("b", "web"), strings.ReplaceAll(unset, "unset", "a")}, "", "Its selector matches no Pod."},
+		"of phase Unknown":   {[]string{pod("p", strings.Replace(ready, "Running", "Unknown", 1)), budget("a", "web"), budget("b", "web")}, "Whether it is ready is not known: the kubelet of node node-1 has not started it; current state unknown: its status cannot be read: unknown phase Unknown.", "Its Pod p cannot be evicted: PodDisruptionBudget b selects it, too" + one},
 		"that do not exist":  {[]string{pod("p", ready)}, "", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
