@@ -10,6 +10,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/ctrlplane/ctrlplane/internal/kinds"
@@ -34,26 +35,33 @@ var stuckKinds = []struct {
 	{apiServices, "", InProgress},
 }
 
+// Candidates are objects that may be stuck.
+type Candidates struct {
+	Unhealthy  []observe.Object // stuck if they are not healthy
+	Dependents []observe.Object // stuck if the kind of an owner is not served
+	Deleted    []observe.Object // stuck if they wait for their finalizers
+}
+
 // FindStuck returns the Namespaces that are being deleted, the Deployments whose rollout has exceeded its deadline, the
-// APIServices that are not available, those of other objects that are not healthy, and those of deleted objects that wait for
-// their finalizers, each once, with the reasons.
-func (w *Waiter) FindStuck(ctx context.Context, others, deleted []observe.Object) (found []Stuck, err error) {
+// APIServices that are not available, and those of the candidates that are stuck, or that cannot be read, each once, with the reasons.
+func (w *Waiter) FindStuck(ctx context.Context, of Candidates) (found []Stuck, err error) {
 	ctx = requestlog.Discard(ctx)
 	known, places := kinds.NewMapper(w.kinds), map[Ref]int{} // in found
 	for _, find := range []func() ([]Stuck, error){
 		func() ([]Stuck, error) { return w.findStuckKinds(ctx) },
-		func() ([]Stuck, error) { return w.findUnhealthy(ctx, known, others) },
-		func() ([]Stuck, error) { return w.findFinalizing(ctx, known, deleted) },
+		func() ([]Stuck, error) { return w.findUnhealthy(ctx, known, of.Unhealthy) },
+		func() ([]Stuck, error) { return w.findDependents(ctx, known, of.Dependents) },
+		func() ([]Stuck, error) { return w.findFinalizing(ctx, known, of.Deleted) },
 	} {
 		list, err := find()
 		for _, s := range list {
-			of := s.Ref
-			of.Version = ""
-			if at, isKnown := places[of]; isKnown {
+			object := s.Ref
+			object.Version = ""
+			if at, isKnown := places[object]; isKnown {
 				found[at] = moreComplete(found[at], s)
 				continue
 			}
-			places[of] = len(found)
+			places[object] = len(found)
 			found = append(found, s)
 		}
 		if err != nil {
@@ -116,20 +124,30 @@ func (w *Waiter) findStuckKinds(ctx context.Context) (found []Stuck, err error) 
 
 // findUnhealthy returns those of some objects that are not healthy, or that lack what they need.
 func (w *Waiter) findUnhealthy(ctx context.Context, known kinds.Mapper, others []observe.Object) (found []Stuck, err error) {
-	err = w.examineEach(ctx, known, others, func(s State, _ bool) {
+	err = w.examineEach(ctx, known, others, nil, func(s State, _ bool) {
 		switch {
 		case s.Doubt != "": // as of a Pod whose node does not exist
 			found = append(found, Stuck{Unhealthy: Unhealthy{State: s, Reason: s.Doubt}})
-		case s.Status != Current && s.Status != NotFound: // otherwise it has changed since it was found
+		case s.Status != Current: // otherwise it has changed since it was found
 			found = append(found, Stuck{Unhealthy: Unhealthy{State: s, Reason: s.Message}})
 		}
 	})
 	return found, err
 }
 
+// findDependents returns those of some objects that have an owner whose kind is not served, or that cannot be read.
+func (w *Waiter) findDependents(ctx context.Context, known kinds.Mapper, dependents []observe.Object) (found []Stuck, err error) {
+	search := &reasonSearch{ctx: ctx, kinds: w.kinds, objects: w.objects, lists: newSharedLists()}
+	hasOne := func(u *unstructured.Unstructured) bool { return search.explainUnservedOwner(u) != "" }
+	err = w.examineEach(ctx, known, dependents, hasOne, func(s State, _ bool) {
+		found = append(found, Stuck{Unhealthy: Unhealthy{State: s, Reason: cmp.Or(s.Doubt, s.Message)}})
+	})
+	return found, err
+}
+
 // findFinalizing returns those of some deleted objects that wait for their finalizers, or that cannot be read.
 func (w *Waiter) findFinalizing(ctx context.Context, known kinds.Mapper, deleted []observe.Object) (found []Stuck, err error) {
-	err = w.examineEach(ctx, known, deleted, func(s State, isRead bool) {
+	err = w.examineEach(ctx, known, deleted, nil, func(s State, isRead bool) {
 		switch {
 		case !isRead:
 			found = append(found, Stuck{Unhealthy: Unhealthy{State: s, Reason: "was to be deleted, and " + s.Message}})
@@ -140,9 +158,9 @@ func (w *Waiter) findFinalizing(ctx context.Context, known kinds.Mapper, deleted
 	return found, err
 }
 
-// examineEach passes on the state of each of some objects whose kind is served. That of one that cannot be read, as while its
-// conversion webhook does not run, is Unknown: the others are examined all the same.
-func (w *Waiter) examineEach(ctx context.Context, known kinds.Mapper, objects []observe.Object, pass func(s State, isRead bool)) error {
+// examineEach passes on the state of each of some objects that exist and are selected; nil selects all. That of one that cannot be
+// read, as while its conversion webhook does not run, is Unknown: the others are examined all the same.
+func (w *Waiter) examineEach(ctx context.Context, known kinds.Mapper, objects []observe.Object, selects func(*unstructured.Unstructured) bool, pass func(s State, isRead bool)) error {
 	for _, o := range objects {
 		kind := o.Kind
 		if o.Resource != "" {
@@ -155,12 +173,19 @@ func (w *Waiter) examineEach(ctx context.Context, known kinds.Mapper, objects []
 		if err != nil {
 			return fmt.Errorf("health: %s: %w", kind, err)
 		}
-		s, err := w.examine(ctx, known, kind, o.Namespace, o.Name, false)
+		s := State{Ref: refOf(m, o.Namespace, o.Name)}
+		u, err := w.read(ctx, m, s.Ref)
+		if err == nil && (u == nil || selects != nil && !selects(u)) {
+			continue
+		}
+		if err == nil {
+			s, err = w.examineObject(ctx, u, false)
+		}
 		switch {
 		case ctx.Err() != nil:
 			return ctx.Err()
 		case err != nil:
-			s = State{Ref: Ref{m.GroupVersionKind, o.Namespace, o.Name}, Status: Unknown, Message: "cannot be read: " + plainError(cmp.Or(errors.Unwrap(err), err))}
+			s = State{Ref: refOf(m, o.Namespace, o.Name), Status: Unknown, Message: "cannot be read: " + plainError(cmp.Or(errors.Unwrap(err), err))}
 		}
 		pass(s, err == nil)
 	}

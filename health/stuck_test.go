@@ -61,7 +61,7 @@ status:
 {apiVersion: apiregistration.k8s.io/v1, kind: APIService, metadata: {name: v1.b.example.com}, spec: {group: b.example.com, version: v1}}
 ---
 {apiVersion: apiregistration.k8s.io/v1, kind: APIService, metadata: {name: v1.apps}, spec: {group: apps, version: v1}, status: {conditions: [{type: Available, status: "True", reason: Local}]}}`), rolledOut)...)
-	found, err := c.FindStuck(t.Context(), nil, nil)
+	found, err := c.FindStuck(t.Context(), Candidates{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -81,7 +81,7 @@ status:
 // A Pod whose node does not exist is stuck although it is ready.
 func TestFindStuckOnMissingNode(t *testing.T) {
 	c := newCluster(t, strings.Replace(runningPod, "status:", "spec: {nodeName: ghost}\nstatus:", 1), webPod("q", "web", `{phase: Running, conditions: [{type: Ready, status: "True"}]}`))
-	found, err := c.FindStuck(t.Context(), []observe.Object{{Kind: "Pod", Namespace: "shop", Name: "p"}, {Kind: "Pod", Namespace: "shop", Name: "q"}}, nil)
+	found, err := c.FindStuck(t.Context(), Candidates{Unhealthy: []observe.Object{{Kind: "Pod", Namespace: "shop", Name: "p"}, {Kind: "Pod", Namespace: "shop", Name: "q"}}})
 	if err != nil || len(found) != 1 || found[0].Status != Current || found[0].Reason != "its node ghost does not exist: pod-garbage-collector-controller is going to delete the Pod" {
 		t.Errorf("got %+v, %v", found, err)
 	}
@@ -93,7 +93,7 @@ func TestFindStuckUnreadable(t *testing.T) {
 	c.objects.PrependReactor("get", "configmaps", func(clienttesting.Action) (bool, runtime.Object, error) {
 		return true, nil, errors.New("conversion webhook failed")
 	})
-	found, err := c.FindStuck(t.Context(), []observe.Object{{Resource: "configmaps", Namespace: "shop", Name: "c"}, {Kind: "Pod", Namespace: "shop", Name: "p"}}, nil)
+	found, err := c.FindStuck(t.Context(), Candidates{Unhealthy: []observe.Object{{Resource: "configmaps", Namespace: "shop", Name: "c"}, {Kind: "Pod", Namespace: "shop", Name: "p"}}})
 	if err != nil || len(found) != 2 {
 		t.Fatalf("got %+v, %v", found, err)
 	}
@@ -113,8 +113,8 @@ func TestFindStuckOnce(t *testing.T) {
 		`{apiVersion: v1, kind: ConfigMap, metadata: {namespace: shop, name: c, `+deleted+`}}`,
 		`{apiVersion: apps/v1, kind: Deployment, metadata: {namespace: shop, name: late, generation: 1, ownerReferences: [{apiVersion: example.com/v1, kind: Widget, name: w, uid: w, controller: true}]},
   spec: {replicas: 1, progressDeadlineSeconds: 5}, status: {observedGeneration: 1, unavailableReplicas: 1, conditions: [{type: Progressing, status: "False", reason: ProgressDeadlineExceeded}]}}`)
-	found, err := c.FindStuck(t.Context(), []observe.Object{{Kind: "Pod", Namespace: "shop", Name: "p"}, {Resource: "configmaps", Namespace: "shop", Name: "c"}, {Group: "apps", Resource: "deployments", Namespace: "shop", Name: "late"}},
-		[]observe.Object{{Resource: "configmaps", Namespace: "shop", Name: "c"}, {Resource: "pods", Namespace: "shop", Name: "p"}})
+	found, err := c.FindStuck(t.Context(), Candidates{Unhealthy: []observe.Object{{Kind: "Pod", Namespace: "shop", Name: "p"}, {Resource: "configmaps", Namespace: "shop", Name: "c"}, {Group: "apps", Resource: "deployments", Namespace: "shop", Name: "late"}},
+		Deleted: []observe.Object{{Resource: "configmaps", Namespace: "shop", Name: "c"}, {Resource: "pods", Namespace: "shop", Name: "p"}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -148,7 +148,7 @@ func TestFindStuckNamespaces(t *testing.T) {
 					c.create(t, coreResource("configmaps"), "{apiVersion: v1, kind: ConfigMap, metadata: {name: left, namespace: "+ns+"}}")
 				}
 				began := time.Now()
-				found, err := c.FindStuck(t.Context(), nil, nil)
+				found, err := c.FindStuck(t.Context(), Candidates{})
 				if err != nil || len(found) != count {
 					t.Fatalf("got %d, %v", len(found), err)
 				}
@@ -208,6 +208,33 @@ func (l slowListIn) List(ctx context.Context, o metav1.ListOptions) (*unstructur
 	return l.ResourceInterface.List(ctx, o)
 }
 
+// Of objects that may have an owner whose kind is not served, only those that have one are stuck, and those that cannot be read.
+func TestFindStuckDependents(t *testing.T) {
+	owned := func(manifest, apiVersion, kind string) string {
+		return strings.Replace(manifest, "namespace: shop,", "namespace: shop, ownerReferences: [{apiVersion: "+apiVersion+", kind: "+kind+", name: w, uid: w}],", 1)
+	}
+	const service = `{apiVersion: v1, kind: Service, metadata: {namespace: shop, name: late}, spec: {clusterIP: 10.0.0.1, selector: {app: late}}}`
+	c := newCluster(t, owned(justMade, "example.com/v2", "Widget"), owned(service, "apps/v1", "Deployment"),
+		owned(`{apiVersion: v1, kind: ConfigMap, metadata: {namespace: shop, name: orphan}}`, "example.com/v1", "Gizmo"), owned(failedPod, "example.com/v1", "Gizmo"))
+	c.serve("example.com/v2", "widgets", "Widget", true)
+	c.objects.PrependReactor("get", "secrets", func(clienttesting.Action) (bool, runtime.Object, error) {
+		return true, nil, errors.New("no conversion")
+	})
+	object := func(resource, group, name string) observe.Object {
+		return observe.Object{Group: group, Resource: resource, Namespace: "shop", Name: name}
+	}
+	found, err := c.FindStuck(t.Context(), Candidates{Dependents: []observe.Object{
+		object("deployments", "apps", "web"), object("services", "", "late"), object("configmaps", "", "orphan"), object("configmaps", "", "gone"), object("pods", "", "p"), object("secrets", "", "s"),
+	}})
+	var got []string
+	for _, s := range found {
+		got = append(got, fmt.Sprint(s.Ref, " ", s.Status, " ", strings.Contains(s.Reason, "its owner Gizmo w cannot be looked up: ")))
+	}
+	if diff := cmp.Diff([]string{"ConfigMap shop/orphan Current true", "Pod shop/p Failed true", "Secret shop/s Unknown false"}, got); err != nil || diff != "" {
+		t.Errorf("%v, (-want +got):\n%s", err, diff)
+	}
+}
+
 // Of what was deleted, objects that wait for a finalizer are stuck, of kinds that are still served.
 func TestFindStuckFinalizers(t *testing.T) {
 	c := newCluster(t, `{apiVersion: v1, kind: ConfigMap, metadata: {namespace: shop, name: kept, deletionTimestamp: "2026-01-02T03:04:05Z", finalizers: [example.com/wait]}}`,
@@ -218,7 +245,7 @@ func TestFindStuckFinalizers(t *testing.T) {
 	c.objects.PrependReactor("get", "configmaps", func(a clienttesting.Action) (bool, runtime.Object, error) {
 		return a.(clienttesting.GetAction).GetName() == "unread", nil, errors.New("no conversion")
 	})
-	found, err := c.FindStuck(t.Context(), nil, []observe.Object{object("configmaps", "unread"), object("configmaps", "kept"), object("configmaps", "again"), object("configmaps", "gone"), object("shops", "corner")})
+	found, err := c.FindStuck(t.Context(), Candidates{Deleted: []observe.Object{object("configmaps", "unread"), object("configmaps", "kept"), object("configmaps", "again"), object("configmaps", "gone"), object("shops", "corner")}})
 	if err != nil || len(found) != 2 {
 		t.Fatalf("got %v, %v", found, err)
 	}
@@ -242,7 +269,7 @@ func TestFindStuckDiscoversOnce(t *testing.T) {
 		others = append(others, observe.Object{Kind: "Pod", Namespace: "shop", Name: name})
 	}
 	c := newCluster(t, manifests...)
-	found, err := c.FindStuck(t.Context(), others, nil)
+	found, err := c.FindStuck(t.Context(), Candidates{Unhealthy: others})
 	if err != nil || len(found) != len(others) || !strings.Contains(found[2].Reason, "no such ConfigMap") {
 		t.Fatalf("got %v, %v", found, err)
 	}
