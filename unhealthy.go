@@ -39,7 +39,7 @@ func (p *controlPlane) unhealthyObjects(ctx context.Context) ([]control.Unhealth
 	if err != nil {
 		return nil, err
 	}
-	stuck, err := waiter.FindStuck(ctx, health.Candidates{
+	stuck, err := waiter.WithRecords(p.observer).FindStuck(ctx, health.Candidates{
 		Unhealthy: others, Dependents: unresolvedDependents(syncs, calls), Deleted: finalizingObjects(calls, time.Now().Add(-finalizingTime)),
 	})
 	var list []control.UnhealthyObject

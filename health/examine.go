@@ -77,7 +77,7 @@ func (w *Waiter) examineObject(ctx context.Context, u *unstructured.Unstructured
 		return s, nil
 	}
 	s.Node = nodeOf(u)
-	search := &reasonSearch{ctx: ctx, kinds: w.kinds, objects: w.objects, lists: newListsOfOne()}
+	search := w.newSearch(ctx, newListsOfOne())
 	if err := s.addNeeds(search, u); err != nil {
 		return State{}, fmt.Errorf("health: %s: %w", s.Ref, err)
 	}

@@ -30,6 +30,9 @@ func (s *reasonSearch) explainNamespaceDeletion(u *unstructured.Unstructured) st
 	case left != "":
 		return ": " + left
 	case len(u.GetFinalizers()) == 0 && (len(others) == 0 || len(listed) > len(others)):
+		if stopped := s.explainStopped(namespacesController, "delete its content"); stopped != "" {
+			return text + "; " + stopped
+		}
 		return text + "; the namespace controller has not reported the remaining content yet"
 	}
 	return text

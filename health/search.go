@@ -55,7 +55,8 @@ type sharedLists struct {
 	reads        map[neededObject]readAnswer
 	skipping     map[string]bool // whether programs of namespaces do not run
 	answers      map[listedResource]*listAnswer
-	custom       *customAnswer // nil until it is asked for
+	custom       *customAnswer     // nil until it is asked for
+	stopped      map[string]string // why controllers do not run; nil until it is asked for
 	kinds        map[schema.GroupVersionKind]kindAnswer
 	names        *kinds.Mapper                      // nil until it is asked for
 	applied      map[Ref]*unstructured.Unstructured // of inventories

@@ -137,7 +137,7 @@ func (w *Waiter) findUnhealthy(ctx context.Context, known kinds.Mapper, others [
 
 // findDependents returns those of some objects that have an owner whose kind is not served, or that cannot be read.
 func (w *Waiter) findDependents(ctx context.Context, known kinds.Mapper, dependents []observe.Object) (found []Stuck, err error) {
-	search := &reasonSearch{ctx: ctx, kinds: w.kinds, objects: w.objects, lists: newSharedLists()}
+	search := w.newSearch(ctx, newSharedLists())
 	hasOne := func(u *unstructured.Unstructured) bool { return search.explainUnservedOwner(u) != "" }
 	err = w.examineEach(ctx, known, dependents, hasOne, func(s State, _ bool) {
 		found = append(found, Stuck{Unhealthy: Unhealthy{State: s, Reason: cmp.Or(s.Doubt, s.Message)}})
