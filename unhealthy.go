@@ -39,9 +39,9 @@ func (p *controlPlane) unhealthyObjects(ctx context.Context) ([]control.Unhealth
 	if err != nil {
 		return nil, err
 	}
-	others = append(others, unresolvedDependents(syncs, calls)...)
-	deleted := finalizingObjects(calls, time.Now().Add(-finalizingTime))
-	stuck, err := waiter.FindStuck(ctx, others, deleted)
+	stuck, err := waiter.WithRecords(p.observer).FindStuck(ctx, health.Candidates{
+		Unhealthy: others, Dependents: unresolvedDependents(syncs, calls), Deleted: finalizingObjects(calls, time.Now().Add(-finalizingTime)),
+	})
 	var list []control.UnhealthyObject
 	for _, s := range stuck {
 		list = append(list, control.UnhealthyObject{

@@ -87,11 +87,15 @@ func (p *ControlPlane) createClients() (err error) {
 	if p.dynamic, err = dynamic.NewForConfig(silent); err != nil {
 		return err
 	}
-	if p.health, err = health.New(p.own); err != nil {
+	if p.control, err = controlrest.NewClient(p.own); err != nil {
 		return err
 	}
-	p.control, err = controlrest.NewClient(p.own)
-	return err
+	waiter, err := health.New(p.own)
+	if err != nil {
+		return err
+	}
+	p.health = waiter.WithRecords(p.control)
+	return nil
 }
 
 // close stops the control plane. It returns an error if it has already ended.

@@ -3,6 +3,7 @@ package health
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
@@ -44,14 +45,11 @@ func (s *reasonSearch) explainAllowance(u *unstructured.Unstructured, budget *po
 	if err != nil {
 		return ""
 	}
-	const nothing = "its selector matches no Pod"
-	if budget.Spec.Selector == nil {
-		return nothing
-	}
-	if pods := s.list(coreResource("pods"), u.GetNamespace(), metav1.ListOptions{LabelSelector: selector.String(), Limit: 1}); len(pods) > 0 || s.err != nil {
+	selected := budget.Spec.Selector != nil && slices.ContainsFunc(s.podsFor(u.GetNamespace(), selector, 1), func(p labeledPod) bool { return selector.Matches(p.labels) })
+	if selected || s.err != nil {
 		return ""
 	}
-	return nothing
+	return "its selector matches no Pod"
 }
 
 // maxShared is how many Pods and PodDisruptionBudgets are named that share each other.
@@ -59,19 +57,19 @@ const maxShared = 3
 
 // explainSharedPods says that another PodDisruptionBudget selects Pods of one, too: the API server refuses to evict those.
 func (s *reasonSearch) explainSharedPods(budget *policyv1.PodDisruptionBudget) string {
-	others := slices.DeleteFunc(slices.Clone(s.budgetsIn(budget.Namespace)), func(b selectingBudget) bool { return b.name == budget.Name })
 	selector, err := metav1.LabelSelectorAsSelector(budget.Spec.Selector)
-	if len(others) == 0 || err != nil {
+	if err != nil || budget.Spec.Selector == nil || len(s.budgetsIn(budget.Namespace)) < 2 { // without a selector it selects nothing, but its text is that of all
 		return ""
 	}
 	var shared, by []string
-	for _, pod := range s.list(coreResource("pods"), budget.Namespace, metav1.ListOptions{LabelSelector: selector.String(), Limit: maxListed}) {
-		if names := namesOf(others, &pod); len(names) > 0 && needsBudget(&pod) {
-			shared, by = append(shared, pod.GetName()), append(by, names...)
+	for _, g := range s.sharedPods(budget.Namespace, selector) {
+		if slices.Contains(g.budgets, budget.Name) {
+			shared, by = append(shared, g.pods...), append(by, g.budgets...)
 		}
 	}
+	slices.Sort(shared)
 	slices.Sort(by)
-	by = slices.Compact(by)
+	by = slices.DeleteFunc(slices.Compact(by), func(name string) bool { return name == budget.Name })
 	if len(shared) == 0 {
 		return ""
 	}
@@ -90,17 +88,18 @@ func (s *reasonSearch) explainSeveralBudgets(u *unstructured.Unstructured) strin
 	if !needsBudget(u) {
 		return ""
 	}
-	names := namesOf(s.budgetsIn(u.GetNamespace()), u)
+	names := namesOf(s.budgetsIn(u.GetNamespace()), u.GetLabels())
 	if len(names) < 2 {
 		return ""
 	}
 	return fmt.Sprintf("it cannot be evicted: PodDisruptionBudgets %s select it, and an eviction supports only one for each Pod", words.First(names, maxShared))
 }
 
-// needsBudget reports whether the API server asks the PodDisruptionBudgets of a Pod before it evicts it.
+// needsBudget reports whether the API server asks the PodDisruptionBudgets of a Pod before it evicts it, as its canIgnorePDB does.
 func needsBudget(pod *unstructured.Unstructured) bool {
 	phase, _, _ := unstructured.NestedString(pod.Object, "status", "phase")
-	return phase == string(corev1.PodRunning) && pod.GetDeletionTimestamp() == nil
+	finished := phase == string(corev1.PodSucceeded) || phase == string(corev1.PodFailed)
+	return phase != string(corev1.PodPending) && !finished && pod.GetDeletionTimestamp() == nil
 }
 
 // selectingBudget is a PodDisruptionBudget.
@@ -109,26 +108,95 @@ type selectingBudget struct {
 	selects labels.Selector
 }
 
-func namesOf(budgets []selectingBudget, pod *unstructured.Unstructured) (names []string) {
+func namesOf(budgets []selectingBudget, pod labels.Set) (names []string) {
 	for _, b := range budgets {
-		if b.selects.Matches(labels.Set(pod.GetLabels())) {
+		if b.selects.Matches(pod) {
 			names = append(names, b.name)
 		}
 	}
 	return names
 }
 
+// disruptions are the PodDisruptionBudgets and Pods in a namespace, for searches that share lists.
+type disruptions struct {
+	budgets []selectingBudget
+	pods    []labeledPod
+	shared  []sharedPods
+}
+
+// labeledPod is a Pod as PodDisruptionBudgets select it.
+type labeledPod struct {
+	name        string
+	labels      labels.Set
+	needsBudget bool
+}
+
+// sharedPods are Pods that several PodDisruptionBudgets select, the same ones.
+type sharedPods struct{ budgets, pods []string }
+
 // budgetsIn returns the PodDisruptionBudgets in a namespace. That they cannot be listed is not an error of the search.
-func (s *reasonSearch) budgetsIn(namespace string) (found []selectingBudget) {
+func (s *reasonSearch) budgetsIn(namespace string) []selectingBudget {
+	known := s.lists.disruptionsIn(namespace)
+	if known.budgets != nil {
+		return known.budgets
+	}
 	defer s.ignoreErrors()()
+	known.budgets = []selectingBudget{}
 	for _, u := range s.listAll(policyv1.SchemeGroupVersion.WithResource("poddisruptionbudgets"), namespace) {
 		var budget policyv1.PodDisruptionBudget
 		if convertObject(&u, &budget) != nil {
 			continue
 		}
 		if selector, err := metav1.LabelSelectorAsSelector(budget.Spec.Selector); err == nil {
-			found = append(found, selectingBudget{budget.Name, selector})
+			known.budgets = append(known.budgets, selectingBudget{budget.Name, selector})
 		}
 	}
-	return found
+	return known.budgets
+}
+
+// podsFor returns the Pods in a namespace, at least those that a selector matches, up to a limit: searches that share lists take
+// one list for all selectors.
+func (s *reasonSearch) podsFor(namespace string, selector labels.Selector, limit int64) (pods []labeledPod) {
+	if s.lists.single {
+		return labeledPods(s.list(coreResource("pods"), namespace, metav1.ListOptions{LabelSelector: selector.String(), Limit: limit}))
+	}
+	known := s.lists.disruptionsIn(namespace)
+	list := s.listAll(coreResource("pods"), namespace) // records the error if there is one
+	if known.pods == nil {
+		known.pods = labeledPods(list)
+	}
+	return known.pods
+}
+
+func labeledPods(list []unstructured.Unstructured) []labeledPod {
+	pods := make([]labeledPod, len(list))
+	for i := range list {
+		pods[i] = labeledPod{list[i].GetName(), list[i].GetLabels(), needsBudget(&list[i])}
+	}
+	return pods
+}
+
+// sharedPods returns the Pods in a namespace that several PodDisruptionBudgets select, at least those that a selector matches.
+func (s *reasonSearch) sharedPods(namespace string, selector labels.Selector) []sharedPods {
+	pods, budgets := s.podsFor(namespace, selector, maxListed), s.budgetsIn(namespace)
+	known := s.lists.disruptionsIn(namespace)
+	if known.shared != nil {
+		return known.shared
+	}
+	known.shared = []sharedPods{}
+	places := map[string]int{} // in shared
+	for _, pod := range pods {
+		names := namesOf(budgets, pod.labels)
+		if len(names) < 2 || !pod.needsBudget {
+			continue
+		}
+		key := strings.Join(names, ",")
+		at, isKnown := places[key]
+		if !isKnown {
+			at, places[key] = len(known.shared), len(known.shared)
+			known.shared = append(known.shared, sharedPods{budgets: names})
+		}
+		known.shared[at].pods = append(known.shared[at].pods, pod.name)
+	}
+	return known.shared
 }

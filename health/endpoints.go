@@ -37,11 +37,14 @@ func (s *reasonSearch) explainManualEndpoints(svc *corev1.Service) string {
 	case u == nil:
 		return fmt.Sprintf("it has no endpoint: endpointslice-controller makes no EndpointSlice for a Service without a selector: create one with the label %s", label)
 	case endpoints.Labels[discoveryv1.LabelSkipMirror] == "true":
-		return fmt.Sprintf("it has no endpoint: endpointslice-mirroring-controller does not copy its Endpoints to an EndpointSlice because of their label %s", discoveryv1.LabelSkipMirror)
+		return fmt.Sprintf("it has no endpoint: %s does not copy its Endpoints to an EndpointSlice because of their label %s", mirroringController, discoveryv1.LabelSkipMirror)
 	case hasAnnotation(u, leaderAnnotation):
-		return fmt.Sprintf("it has no endpoint: endpointslice-mirroring-controller does not copy its Endpoints to an EndpointSlice because of their annotation %s", leaderAnnotation)
+		return fmt.Sprintf("it has no endpoint: %s does not copy its Endpoints to an EndpointSlice because of their annotation %s", mirroringController, leaderAnnotation)
 	case !slices.ContainsFunc(endpoints.Subsets, func(e corev1.EndpointSubset) bool { return len(e.Addresses)+len(e.NotReadyAddresses) > 0 }): //nolint:staticcheck // as above
 		return "it has no endpoint: its Endpoints have no address"
+	}
+	if stopped := s.explainStopped(mirroringController, "copy its Endpoints to an EndpointSlice"); stopped != "" {
+		return "it has no endpoint: " + stopped
 	}
 	return "" // they are copied in a moment
 }

@@ -7,6 +7,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/ctrlplane/ctrlplane/internal/kinds"
 	"github.com/ctrlplane/ctrlplane/internal/requestlog"
@@ -25,18 +26,39 @@ func (w *Waiter) examine(ctx context.Context, known kinds.Mapper, kind, namespac
 	if err != nil {
 		return State{}, fmt.Errorf("health: %s: %w", kind, err)
 	}
-	s := State{Ref: Ref{m.GroupVersionKind, namespace, name}, Status: NotFound, Message: "does not exist"}
-	if m.Scope.Name() == meta.RESTScopeNameRoot {
-		s.Ref.Namespace = ""
+	r := refOf(m, namespace, name)
+	u, err := w.read(ctx, m, r)
+	if err != nil {
+		return State{}, err
 	}
-	u, err := w.objects.Resource(m.Resource).Namespace(s.Ref.Namespace).Get(ctx, name, metav1.GetOptions{}) // "" = without
+	if u == nil {
+		return State{Ref: r, Status: NotFound, Message: "does not exist"}, nil
+	}
+	return w.examineObject(ctx, u, skipPrograms)
+}
+
+func refOf(m *meta.RESTMapping, namespace, name string) Ref {
+	if m.Scope.Name() == meta.RESTScopeNameRoot {
+		namespace = ""
+	}
+	return Ref{m.GroupVersionKind, namespace, name}
+}
+
+// read returns an object, nil if it does not exist.
+func (w *Waiter) read(ctx context.Context, m *meta.RESTMapping, r Ref) (*unstructured.Unstructured, error) {
+	u, err := w.objects.Resource(m.Resource).Namespace(r.Namespace).Get(ctx, r.Name, metav1.GetOptions{}) // "" = without
 	switch {
 	case apierrors.IsNotFound(err):
-		return s, nil
+		return nil, nil
 	case err != nil:
-		return State{}, fmt.Errorf("health: %s: %w", s.Ref, err)
+		return nil, fmt.Errorf("health: %s: %w", r, err)
 	}
-	s = StateOf(u)
+	return u, nil
+}
+
+// examineObject is like Examine.
+func (w *Waiter) examineObject(ctx context.Context, u *unstructured.Unstructured, skipPrograms bool) (State, error) {
+	s := StateOf(u)
 	s.Suspended, s.Deletion, s.Owner = suspendingField(u), deletionOf(u), controllerOf(u)
 	if awaitsStatus(u) {
 		resource, err := w.StatusResource(ctx, s.Ref.GroupVersionKind)
@@ -55,7 +77,7 @@ func (w *Waiter) examine(ctx context.Context, known kinds.Mapper, kind, namespac
 		return s, nil
 	}
 	s.Node = nodeOf(u)
-	search := &reasonSearch{ctx: ctx, kinds: w.kinds, objects: w.objects, lists: newListsOfOne()}
+	search := w.newSearch(ctx, newListsOfOne())
 	if err := s.addNeeds(search, u); err != nil {
 		return State{}, fmt.Errorf("health: %s: %w", s.Ref, err)
 	}

@@ -36,7 +36,7 @@ func TestInterruptedRequestsAreNotLogged(t *testing.T) {
 			return ctx.Err()
 		}},
 		{"FindStuck", "/api/v1/namespaces", func(ctx context.Context, w *Waiter) error {
-			_, err := w.FindStuck(ctx, nil, nil)
+			_, err := w.FindStuck(ctx, Candidates{})
 			return err
 		}},
 		{"Wait", "/api/v1/namespaces/shop/pods", func(ctx context.Context, w *Waiter) error {

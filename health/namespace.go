@@ -1,11 +1,13 @@
 package health
 
 import (
+	"context"
 	"fmt"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -28,6 +30,9 @@ func (s *reasonSearch) explainNamespaceDeletion(u *unstructured.Unstructured) st
 	case left != "":
 		return ": " + left
 	case len(u.GetFinalizers()) == 0 && (len(others) == 0 || len(listed) > len(others)):
+		if stopped := s.explainStopped(namespacesController, "delete its content"); stopped != "" {
+			return text + "; " + stopped
+		}
 		return text + "; the namespace controller has not reported the remaining content yet"
 	}
 	return text
@@ -54,6 +59,18 @@ const (
 	maxRemainingListed = 20
 )
 
+// Of several namespaces, what remains is named for maxNamed of them, within maxNaming: it costs up to maxRemainingKinds lists for each.
+const (
+	maxNamed  = 3
+	maxNaming = time.Second
+)
+
+// namingLimit is for how many more namespaces, and until when, what remains is named.
+type namingLimit struct {
+	namespaces int
+	until      time.Time
+}
+
 // remainingCount matches how many objects of a resource remain, in the message of the namespace controller.
 var remainingCount = regexp.MustCompile(`([^\s.]+)\.(\S*) has (\d+) resource instances`)
 
@@ -61,13 +78,23 @@ var remainingCount = regexp.MustCompile(`([^\s.]+)\.(\S*) has (\d+) resource ins
 func (s *reasonSearch) nameRemaining(u *unstructured.Unstructured) string {
 	defer s.ignoreErrors()()
 	c, _ := findCondition(u, string(corev1.NamespaceContentRemaining))
+	remaining, ctx := remainingCount.FindAllStringSubmatch(c.Message, -1), s.ctx
+	if limit := s.lists.naming; limit != nil && len(remaining) > 0 {
+		if limit.namespaces == 0 {
+			return ""
+		}
+		limit.namespaces--
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithDeadline(ctx, limit.until)
+		defer cancel()
+	}
 	var found []unstructured.Unstructured
 	var total int64
-	for i, reported := range remainingCount.FindAllStringSubmatch(c.Message, -1) {
+	for i, reported := range remaining {
 		count, err := strconv.ParseInt(reported[3], 10, 64)
 		if err == nil && i < maxRemainingKinds {
 			var objects []unstructured.Unstructured
-			objects, count = s.listRemaining(strings.TrimSuffix(reported[1]+"."+reported[2], "."), u.GetName(), count)
+			objects, count = s.listRemaining(ctx, strings.TrimSuffix(reported[1]+"."+reported[2], "."), u.GetName(), count)
 			found = append(found, objects...)
 		}
 		total += count
@@ -102,12 +129,12 @@ func describeRemaining(u *unstructured.Unstructured) string {
 
 // listRemaining lists the first objects of a resource in a namespace, and returns how many it has; as many as reported if that
 // is not known.
-func (s *reasonSearch) listRemaining(resource, namespace string, reported int64) ([]unstructured.Unstructured, int64) {
-	m, err := s.lists.mapper(s.kinds).Find(s.ctx, resource)
+func (s *reasonSearch) listRemaining(ctx context.Context, resource, namespace string, reported int64) ([]unstructured.Unstructured, int64) {
+	m, err := s.lists.mapper(s.kinds).Find(ctx, resource)
 	if err != nil {
 		return nil, reported
 	}
-	list, err := s.resourceClient(m.Resource, namespace).List(s.ctx, metav1.ListOptions{Limit: maxRemainingListed})
+	list, err := s.resourceClient(m.Resource, namespace).List(ctx, metav1.ListOptions{Limit: maxRemainingListed})
 	if err != nil {
 		return nil, reported
 	}

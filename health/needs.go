@@ -55,7 +55,7 @@ func (w *Waiter) DoubtOf(ctx context.Context) func(*unstructured.Unstructured) s
 	lists.skipPods = true
 	return func(u *unstructured.Unstructured) string {
 		s := StateOf(u)
-		_ = s.addNeeds(&reasonSearch{ctx: ctx, kinds: w.kinds, objects: w.objects, lists: lists}, u) // the object is healthy all the same
+		_ = s.addNeeds(w.newSearch(ctx, lists), u) // the object is healthy all the same
 		return s.Doubt
 	}
 }
@@ -74,7 +74,7 @@ func (w *Waiter) reportDoubts(ctx context.Context, b *tracker) {
 	for i := range b.objects {
 		e := &b.objects[i]
 		doubtful := e.State
-		_ = doubtful.addNeeds(&reasonSearch{ctx: ctx, kinds: w.kinds, objects: w.objects, lists: lists}, e.object) // as DoubtOf
+		_ = doubtful.addNeeds(w.newSearch(ctx, lists), e.object) // as DoubtOf
 		if doubtful.Doubt != e.Doubt {
 			b.Doubtful(doubtful)
 		}

@@ -30,7 +30,10 @@ func (s *reasonSearch) explainMissingNode(u *unstructured.Unstructured) string {
 	if u.GetDeletionTimestamp() != nil && len(u.GetFinalizers()) > 0 {
 		return text
 	}
-	return text + ": pod-garbage-collector-controller is going to delete the Pod"
+	if stopped := s.explainStopped(podGarbageCollector, "delete the Pod"); stopped != "" {
+		return text + ", and " + stopped
+	}
+	return text + ": " + podGarbageCollector + " is going to delete the Pod"
 }
 
 // getNode reads a Node, only once for searches that share lists. It is not an error of the search if that fails.

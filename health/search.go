@@ -51,13 +51,16 @@ type sharedLists struct {
 	skipPods  bool // a Service whose Pods are not healthy is not explained: they are judged themselves
 	// skipPrograms leaves out which programs of a Pod do not run: the caller says so.
 	skipPrograms bool
+	naming       *namingLimit // nil = without a limit
 	reads        map[neededObject]readAnswer
 	skipping     map[string]bool // whether programs of namespaces do not run
 	answers      map[listedResource]*listAnswer
-	custom       *customAnswer // nil until it is asked for
+	custom       *customAnswer     // nil until it is asked for
+	stopped      map[string]string // why controllers do not run; nil until it is asked for
 	kinds        map[schema.GroupVersionKind]kindAnswer
 	names        *kinds.Mapper                      // nil until it is asked for
 	applied      map[Ref]*unstructured.Unstructured // of inventories
+	disruptions  map[string]*disruptions            // by namespace
 	// podsOfClaims are the Pods that use claims, by namespace and the claim's name.
 	podsOfClaims map[string]map[string][]podOfClaim
 }
@@ -72,7 +75,15 @@ func newSharedLists() *sharedLists {
 	return &sharedLists{
 		answers: map[listedResource]*listAnswer{}, kinds: map[schema.GroupVersionKind]kindAnswer{}, applied: map[Ref]*unstructured.Unstructured{},
 		podsOfClaims: map[string]map[string][]podOfClaim{}, reads: map[neededObject]readAnswer{}, skipping: map[string]bool{},
+		disruptions: map[string]*disruptions{},
 	}
+}
+
+func (l *sharedLists) disruptionsIn(namespace string) *disruptions {
+	if l.disruptions[namespace] == nil {
+		l.disruptions[namespace] = &disruptions{}
+	}
+	return l.disruptions[namespace]
 }
 
 // mapper returns what maps the names of resources, for which it asks the server only once.

@@ -5,12 +5,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/ctrlplane/ctrlplane/internal/kinds"
@@ -35,19 +35,35 @@ var stuckKinds = []struct {
 	{apiServices, "", InProgress},
 }
 
+// Candidates are objects that may be stuck.
+type Candidates struct {
+	Unhealthy  []observe.Object // stuck if they are not healthy
+	Dependents []observe.Object // stuck if the kind of an owner is not served
+	Deleted    []observe.Object // stuck if they wait for their finalizers
+}
+
 // FindStuck returns the Namespaces that are being deleted, the Deployments whose rollout has exceeded its deadline, the
-// APIServices that are not available, those of other objects that are not healthy, and those of deleted objects that wait for
-// their finalizers, with the reasons.
-func (w *Waiter) FindStuck(ctx context.Context, others, deleted []observe.Object) (found []Stuck, err error) {
+// APIServices that are not available, and those of the candidates that are stuck, or that cannot be read, each once, with the reasons.
+func (w *Waiter) FindStuck(ctx context.Context, of Candidates) (found []Stuck, err error) {
 	ctx = requestlog.Discard(ctx)
-	known := kinds.NewMapper(w.kinds)
+	known, places := kinds.NewMapper(w.kinds), map[Ref]int{} // in found
 	for _, find := range []func() ([]Stuck, error){
 		func() ([]Stuck, error) { return w.findStuckKinds(ctx) },
-		func() ([]Stuck, error) { return w.findUnhealthy(ctx, known, others) },
-		func() ([]Stuck, error) { return w.findFinalizing(ctx, known, deleted) },
+		func() ([]Stuck, error) { return w.findUnhealthy(ctx, known, of.Unhealthy) },
+		func() ([]Stuck, error) { return w.findDependents(ctx, known, of.Dependents) },
+		func() ([]Stuck, error) { return w.findFinalizing(ctx, known, of.Deleted) },
 	} {
 		list, err := find()
-		found = append(found, list...)
+		for _, s := range list {
+			object := s.Ref
+			object.Version = ""
+			if at, isKnown := places[object]; isKnown {
+				found[at] = moreComplete(found[at], s)
+				continue
+			}
+			places[object] = len(found)
+			found = append(found, s)
+		}
 		if err != nil {
 			return found, err
 		}
@@ -55,8 +71,25 @@ func (w *Waiter) FindStuck(ctx context.Context, others, deleted []observe.Object
 	return found, ctx.Err()
 }
 
+// moreComplete returns which of two entries for an object says since when, or more.
+func moreComplete(a, b Stuck) Stuck {
+	a.Owner, b.Owner = cmp.Or(a.Owner, b.Owner), cmp.Or(b.Owner, a.Owner)
+	if a.Since.IsZero() != b.Since.IsZero() {
+		if a.Since.IsZero() {
+			return b
+		}
+		return a
+	}
+	if len(b.Reason) > len(a.Reason) {
+		return b
+	}
+	return a
+}
+
 func (w *Waiter) findStuckKinds(ctx context.Context) (found []Stuck, err error) {
 	lists := newSharedLists()
+	lists.naming = &namingLimit{maxNamed, time.Now().Add(maxNaming)}
+	explained := 0
 	for _, kind := range stuckKinds {
 		list, err := w.objects.Resource(kind.resource).List(ctx, metav1.ListOptions{FieldSelector: kind.fieldSelector, Limit: maxListed})
 		if err != nil {
@@ -77,7 +110,10 @@ func (w *Waiter) findStuckKinds(ctx context.Context) (found []Stuck, err error) 
 				}
 				s.Since = conditionTime(u, s.Message)
 			}
-			if s.Reason = s.Message; len(found) < maxExplained {
+			if kind.status != Terminating { // what a Namespace waits for is in its conditions
+				explained++
+			}
+			if s.Reason = s.Message; explained <= maxExplained {
 				s.Reason = w.why(ctx, u, lists)
 			}
 			found = append(found, s)
@@ -88,49 +124,70 @@ func (w *Waiter) findStuckKinds(ctx context.Context) (found []Stuck, err error) 
 
 // findUnhealthy returns those of some objects that are not healthy, or that lack what they need.
 func (w *Waiter) findUnhealthy(ctx context.Context, known kinds.Mapper, others []observe.Object) (found []Stuck, err error) {
-	for _, o := range others {
+	err = w.examineEach(ctx, known, others, nil, func(s State, _ bool) {
+		switch {
+		case s.Doubt != "": // as of a Pod whose node does not exist
+			found = append(found, Stuck{Unhealthy: Unhealthy{State: s, Reason: s.Doubt}})
+		case s.Status != Current: // otherwise it has changed since it was found
+			found = append(found, Stuck{Unhealthy: Unhealthy{State: s, Reason: s.Message}})
+		}
+	})
+	return found, err
+}
+
+// findDependents returns those of some objects that have an owner whose kind is not served, or that cannot be read.
+func (w *Waiter) findDependents(ctx context.Context, known kinds.Mapper, dependents []observe.Object) (found []Stuck, err error) {
+	search := w.newSearch(ctx, newSharedLists())
+	hasOne := func(u *unstructured.Unstructured) bool { return search.explainUnservedOwner(u) != "" }
+	err = w.examineEach(ctx, known, dependents, hasOne, func(s State, _ bool) {
+		found = append(found, Stuck{Unhealthy: Unhealthy{State: s, Reason: cmp.Or(s.Doubt, s.Message)}})
+	})
+	return found, err
+}
+
+// findFinalizing returns those of some deleted objects that wait for their finalizers, or that cannot be read.
+func (w *Waiter) findFinalizing(ctx context.Context, known kinds.Mapper, deleted []observe.Object) (found []Stuck, err error) {
+	err = w.examineEach(ctx, known, deleted, nil, func(s State, isRead bool) {
+		switch {
+		case !isRead:
+			found = append(found, Stuck{Unhealthy: Unhealthy{State: s, Reason: "was to be deleted, and " + s.Message}})
+		case s.Deletion != nil && len(s.Deletion.Finalizers) > 0:
+			found = append(found, Stuck{Unhealthy: Unhealthy{State: s, Reason: s.Message}, Since: s.Deletion.Requested})
+		}
+	})
+	return found, err
+}
+
+// examineEach passes on the state of each of some objects that exist and are selected; nil selects all. That of one that cannot be
+// read, as while its conversion webhook does not run, is Unknown: the others are examined all the same.
+func (w *Waiter) examineEach(ctx context.Context, known kinds.Mapper, objects []observe.Object, selects func(*unstructured.Unstructured) bool, pass func(s State, isRead bool)) error {
+	for _, o := range objects {
 		kind := o.Kind
 		if o.Resource != "" {
 			kind = o.GroupResource()
 		}
-		if _, err := known.Find(ctx, kind); meta.IsNoMatchError(err) { // its kind is gone, too
-			continue
-		}
-		s, err := w.examine(ctx, known, kind, o.Namespace, o.Name, false)
-		if err != nil {
-			return found, err
-		}
-		switch isKnown := slices.ContainsFunc(found, func(f Stuck) bool { return f.Ref == s.Ref }); {
-		case isKnown:
-		case s.Doubt != "": // as of a Pod whose node does not exist
-			found = append(found, Stuck{Unhealthy: Unhealthy{State: s, Reason: s.Doubt}})
-		case s.Status != Current && s.Status != NotFound: // otherwise it has changed since it was found
-			found = append(found, Stuck{Unhealthy: Unhealthy{State: s, Reason: s.Message}})
-		}
-	}
-	return found, nil
-}
-
-// findFinalizing returns those of some deleted objects that wait for their finalizers, or that cannot be read, as while their
-// conversion webhook does not run.
-func (w *Waiter) findFinalizing(ctx context.Context, known kinds.Mapper, deleted []observe.Object) (found []Stuck, err error) {
-	for _, o := range deleted {
-		m, err := known.Find(ctx, o.GroupResource())
+		m, err := known.Find(ctx, kind)
 		if meta.IsNoMatchError(err) { // its kind is gone, too
 			continue
 		}
 		if err != nil {
-			return found, fmt.Errorf("health: %s: %w", o.GroupResource(), err)
+			return fmt.Errorf("health: %s: %w", kind, err)
 		}
-		switch s, err := w.examine(ctx, known, o.GroupResource(), o.Namespace, o.Name, false); {
+		s := State{Ref: refOf(m, o.Namespace, o.Name)}
+		u, err := w.read(ctx, m, s.Ref)
+		if err == nil && (u == nil || selects != nil && !selects(u)) {
+			continue
+		}
+		if err == nil {
+			s, err = w.examineObject(ctx, u, false)
+		}
+		switch {
 		case ctx.Err() != nil:
-			return found, ctx.Err()
+			return ctx.Err()
 		case err != nil:
-			ref := Ref{m.GroupVersionKind, o.Namespace, o.Name}
-			found = append(found, Stuck{Unhealthy: Unhealthy{State: State{Ref: ref, Status: Unknown}, Reason: "was to be deleted, and cannot be read: " + plainError(cmp.Or(errors.Unwrap(err), err))}})
-		case s.Deletion != nil && len(s.Deletion.Finalizers) > 0:
-			found = append(found, Stuck{Unhealthy: Unhealthy{State: s, Reason: s.Message}, Since: s.Deletion.Requested})
+			s = State{Ref: refOf(m, o.Namespace, o.Name), Status: Unknown, Message: "cannot be read: " + plainError(cmp.Or(errors.Unwrap(err), err))}
 		}
+		pass(s, err == nil)
 	}
-	return found, nil
+	return nil
 }

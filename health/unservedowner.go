@@ -36,8 +36,11 @@ func (s *reasonSearch) explainUnservedOwner(u *unstructured.Unstructured) string
 			found.unserved = cmp.Or(s.explainUnserved(Ref{gvk, u.GetNamespace(), owner.Name}), found.err.Error())
 			s.lists.kinds[gvk] = found
 		}
-		return fmt.Sprintf("its owner %s %s cannot be looked up: %s; until then garbage-collector-controller retries, and does not delete this object unless it saw the deletion of that owner",
-			owner.Kind, owner.Name, found.unserved)
+		then := s.explainStopped(garbageCollector, "look for it")
+		if then == "" {
+			then = "until then " + garbageCollector + " retries, and does not delete this object unless it saw the deletion of that owner"
+		}
+		return fmt.Sprintf("its owner %s %s cannot be looked up: %s; %s", owner.Kind, owner.Name, found.unserved, then)
 	}
 	return ""
 }

@@ -81,7 +81,7 @@ func TestDoubtsOfOneUnservedOwner(t *testing.T) {
 // What owners almost always are costs no request.
 func TestExamineAsksForNoUsualOwner(t *testing.T) {
 	c := newCluster(t)
-	s := &reasonSearch{ctx: t.Context(), kinds: c.kinds, objects: c.objects, lists: newListsOfOne()}
+	s := c.newSearch(t.Context(), newListsOfOne())
 	if got := s.explainUnservedOwner(parseObject(t, newSet)); got != "" || len(c.kinds.Actions()) > 0 {
 		t.Errorf("got %q after %d requests", got, len(c.kinds.Actions()))
 	}

@@ -23,7 +23,7 @@ const reasonTimeout = 5 * time.Second
 type Waiter struct {
 	kinds   discovery.DiscoveryInterfaceWithContext
 	objects dynamic.Interface
-	records observe.Source // of Wait; nil if there are none
+	records observe.Source // nil if there are none
 }
 
 // Options say what to wait for.
@@ -33,7 +33,8 @@ type Options struct {
 	// Progress, if not nil, is called with the first state of each object and whenever
 	// it changes, on the goroutine that called Wait.
 	Progress func(State)
-	// Records, if not nil, are those of the control plane. They know which Jobs do not exist because their time to live has ended.
+	// Records, if not nil, are those of the control plane, as for WithRecords. They know which Jobs do not exist because their time
+	// to live has ended.
 	Records observe.Source
 	// Doubtful, if not nil, is called before Wait returns, unless it was canceled, for each object of a kind of Kubernetes that is
 	// healthy and whose Doubt says that it lacks what it needs to have an effect. Gone turns it off.
@@ -51,7 +52,7 @@ func New(cfg *rest.Config) (*Waiter, error) {
 
 // At returns a waiter whose Why and WhyOf explain an object by the others as they were at a resource version.
 func (w *Waiter) At(version string) *Waiter {
-	return &Waiter{kinds: w.kinds, objects: objectclients.At(w.objects, version)}
+	return &Waiter{kinds: w.kinds, objects: objectclients.At(w.objects, version), records: w.records}
 }
 
 // Wait returns as soon as all objects are healthy at the same time, or gone if o.Gone
@@ -60,13 +61,16 @@ func (w *Waiter) At(version string) *Waiter {
 // [*NotHealthyError]. If ctx is canceled, the error is its cause.
 func (w *Waiter) Wait(ctx context.Context, refs []Ref, o Options) error {
 	ctx = requestlog.Discard(ctx)
+	if o.Records != nil {
+		w = w.WithRecords(o.Records)
+	}
 	watching, stop := context.WithCancel(ctx)
 	var followers sync.WaitGroup
 	defer followers.Wait()
 	defer stop()
 	b := newTracker(refs, o)
 	changes := make(chan objectUpdate)
-	for _, f := range b.newWatchers(&Waiter{kinds: w.kinds, objects: w.objects, records: o.Records}, changes) {
+	for _, f := range b.newWatchers(w, changes) {
 		followers.Go(func() { f.run(watching) })
 	}
 	var giveUp <-chan time.Time // on seeing the other objects, once one is hopeless

@@ -19,6 +19,7 @@ import (
 	"github.com/ctrlplane/ctrlplane/internal/kinds"
 	"github.com/ctrlplane/ctrlplane/internal/requestlog"
 	"github.com/ctrlplane/ctrlplane/internal/words"
+	"github.com/ctrlplane/ctrlplane/observe"
 )
 
 // Why returns in one line why an object is not healthy. It examines the objects that it
@@ -44,7 +45,7 @@ func (w *Waiter) explainState(ctx context.Context, e *trackedObject, gone bool, 
 	if lists == nil {
 		lists = newListsOfOne()
 	}
-	s := &reasonSearch{ctx: ctx, kinds: w.kinds, objects: w.objects, lists: lists}
+	s := w.newSearch(ctx, lists)
 	u := Unhealthy{State: e.State, Reason: words.OneLine(s.findReason(e, gone))}
 	u.Log, u.Failing, u.Node = s.log, s.failing, s.node
 	switch {
@@ -78,6 +79,7 @@ type reasonSearch struct {
 	ctx     context.Context
 	kinds   discovery.DiscoveryInterfaceWithContext
 	objects dynamic.Interface
+	records observe.Source // nil if there are none
 	lists   *sharedLists
 	owners  []types.UID // the custom resource that is explained, and the owned ones below it
 	err     error
@@ -86,6 +88,10 @@ type reasonSearch struct {
 	log     *ContainerLog         // as in State
 	failing Ref                   // as in State
 	node    string                // as in State
+}
+
+func (w *Waiter) newSearch(ctx context.Context, lists *sharedLists) *reasonSearch {
+	return &reasonSearch{ctx: ctx, kinds: w.kinds, objects: w.objects, records: w.records, lists: lists}
 }
 
 // noteNode notes the node of a Pod, or a Node, that the reason is about.

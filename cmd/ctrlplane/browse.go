@@ -5,6 +5,7 @@ import (
 
 	"k8s.io/client-go/rest"
 
+	controlrest "github.com/ctrlplane/ctrlplane/control/rest"
 	"github.com/ctrlplane/ctrlplane/health"
 	"github.com/ctrlplane/ctrlplane/observe"
 	"github.com/ctrlplane/ctrlplane/ui"
@@ -18,8 +19,21 @@ type objectBrowser struct {
 }
 
 func newObjectBrowser(cfg *rest.Config, t *target) (objectBrowser, error) {
-	w, err := health.New(cfg)
+	w, err := newWaiter(cfg)
 	return objectBrowser{w, cfg, t}, err
+}
+
+// newWaiter returns a waiter that also knows which controllers of the control plane do not run.
+func newWaiter(cfg *rest.Config) (*health.Waiter, error) {
+	w, err := health.New(cfg)
+	if err != nil {
+		return nil, err
+	}
+	client, err := controlrest.NewClient(cfg)
+	if err != nil {
+		return nil, err
+	}
+	return w.WithRecords(client), nil
 }
 
 // Describe implements ui.Describer.

@@ -93,7 +93,7 @@ func (s liveSource) unknownKind(ctx context.Context, kind string) error {
 }
 
 func (s liveSource) describeNow(ctx context.Context, about observe.Object) ui.ObjectState {
-	waiter, err := health.New(s.cfg)
+	waiter, err := newWaiter(s.cfg)
 	if err != nil {
 		return ui.ObjectState{}
 	}

@@ -71,6 +71,7 @@ func FollowDeletions(ctx context.Context, cfg *rest.Config, src replay.Source, o
 	if err != nil {
 		return nil, err
 	}
+	d.waiter = d.waiter.WithRecords(src)
 	d.mapper, d.after = kinds.NewMapper(d.clients.Kinds), now.Journal.Last
 	following, stop := context.WithCancel(context.Background())
 	d.stop = stop

@@ -89,6 +89,9 @@ func (s *State) read(ctx context.Context, cfg *rest.Config, applied []manifests.
 	if err != nil {
 		return err
 	}
+	if src != nil {
+		waiter = waiter.WithRecords(src)
+	}
 	readLog, err := newLogReader(cfg)
 	if err != nil {
 		return err
