@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"time"
 
+	batchv1 "k8s.io/api/batch/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	"k8s.io/apiserver/pkg/authentication/user"
 	"k8s.io/client-go/rest"
@@ -70,7 +71,7 @@ func (p *controlPlane) checkOptions(context.Context) (err error) {
 		Connect:           p.controllerClientConfig,
 		Lent:              p.informerLoan.Wait,
 		OnUnlisted:        p.warnOfUnlisted,
-		CountsJobs:        p.config.APIServer.RuntimeConfig == "" && p.apiServerFlag("runtime-config") == "", // it has no Jobs without batch/v1
+		CountsJobs:        func() bool { return p.api.IsEnabled(batchv1.SchemeGroupVersion.WithResource("jobs")) },
 		Pace:              p.pace,
 		OnNode:            p.nodes.handlerForNodes(p.log),
 	})

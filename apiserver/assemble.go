@@ -34,6 +34,7 @@ func assembleServer(cfg Config, o options.CompletedOptions, release func(), chec
 	if err != nil {
 		return nil, err
 	}
+	s.enabled = config.KubeAPIs.ControlPlane.APIResourceConfigSource
 	s.values = encryption.Reader{Prefix: path.Join("/", o.Etcd.StorageConfig.Prefix), Transformers: config.KubeAPIs.ControlPlane.Generic.ResourceTransformers}
 	if err := useLoopbackClients(config, cfg.Handler); err != nil {
 		return nil, err

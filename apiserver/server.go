@@ -10,7 +10,9 @@ import (
 	"net/http"
 	"time"
 
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apiserver/pkg/authentication/user"
+	"k8s.io/apiserver/pkg/server/storage"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
@@ -40,6 +42,8 @@ type Server struct {
 	staticWebhooks bool
 
 	values encryption.Reader
+
+	enabled storage.APIResourceConfigSource // by --runtime-config, of the built-in kinds
 
 	// informers are the API server's own.
 	informers   informers.SharedInformerFactory
@@ -247,6 +251,11 @@ func (s *Server) WaitReady(ctx context.Context) error {
 // already.
 func (s *Server) CheckReadable(ctx context.Context, state, stored snapshot.State) error {
 	return s.values.Check(ctx, state, stored)
+}
+
+// IsEnabled reports whether the server serves a built-in kind: --runtime-config may have turned it off.
+func (s *Server) IsEnabled(resource schema.GroupVersionResource) bool {
+	return s.enabled.ResourceEnabled(resource)
 }
 
 // UnsyncedResources returns the prefixes of the resources that the server has not listed yet, and

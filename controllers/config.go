@@ -73,8 +73,9 @@ type Config struct {
 	// them wait. nil = it is not called.
 	OnUnlisted func(ctx context.Context, why string)
 
-	// CountsJobs keeps Jobs in an informer even if no controller needs one, for Informer.
-	CountsJobs bool
+	// CountsJobs reports, while the API server serves, whether Jobs are kept in an informer even if no controller needs one,
+	// for Informer; nil = they are not. Nothing waits for that informer.
+	CountsJobs func() bool
 
 	// Pace slows down the syncs of all controllers; nil = never.
 	Pace *intervene.Pace

@@ -130,9 +130,6 @@ func (s *Supervisor) newInformers() (*sharedInformers, error) {
 	if err := informers.resyncNamespaces(s.config.NamespaceController.NamespaceSyncPeriod.Duration); err != nil {
 		return nil, errors.Join(err, informers.close())
 	}
-	if s.cfg.CountsJobs {
-		informers.newView(nil).Batch().V1().Jobs().Informer()
-	}
 	s.caches.Store(informers.typed)
 	return informers, nil
 }
@@ -217,10 +214,22 @@ func (s *Supervisor) Start(ctx context.Context, api APIServer) error {
 	if err := s.informers.waitForSync(ctx, s.cfg.OnUnlisted); err != nil {
 		return err
 	}
+	s.countJobs()
 	for _, name := range s.startOrder() {
 		s.units[name].start()
 	}
 	return nil
+}
+
+// countJobs starts the informer of Config.CountsJobs, after the wait for those that controllers need: the start neither waits for
+// it nor warns if it cannot be listed.
+func (s *Supervisor) countJobs() {
+	if s.cfg.CountsJobs == nil || !s.cfg.CountsJobs() {
+		return
+	}
+	view := s.informers.newView(nil)
+	view.Batch().V1().Jobs().Informer()
+	view.StartWithContext(s.informers.ctx)
 }
 
 // startOrder returns the controllers that are to run: the one that creates token

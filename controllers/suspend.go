@@ -86,6 +86,7 @@ func (s *Supervisor) renewInformers() error {
 		return errors.Join(err, renewed.close())
 	}
 	renewed.start()
+	s.countJobs()
 	return nil
 }
 

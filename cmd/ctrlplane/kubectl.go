@@ -55,6 +55,9 @@ func runKubectl(t *target, args []string) error {
 		t.toChange()
 	}
 	path, notRunning := t.useKubeconfig(flags)
+	if path != os.DevNull {
+		notRunning = nil // it is suspended: what sends no request to it works
+	}
 	// Plugins and the verbs of "kubectl config" use the variable, not the flags.
 	if err := os.Setenv(clientcmd.RecommendedConfigPathEnvVar, path); err != nil {
 		return err
@@ -83,33 +86,34 @@ func runKubectl(t *target, args []string) error {
 }
 
 // useKubeconfig makes kubectl use the kubeconfig of the running control plane, whose
-// path it returns. If none is running, or it is suspended, it returns why: verbs that need no server then
-// work without one, and with an empty kubeconfig.
-func (t *target) useKubeconfig(flags *genericclioptions.ConfigFlags) (path string, notRunning error) {
-	dir, err := t.runningDataDir()
-	if err == nil {
-		err = rejectSuspended(dir)
-	}
-	if err == nil {
-		path = filepath.Join(dir, ctrlplane.KubeconfigFile)
-		// kubectl's limit of 5 requests/s protects shared servers; this one is not shared.
-		flags.WithWrapConfigFn(func(cfg *rest.Config) *rest.Config {
-			cfg.QPS, cfg.UserAgent = -1, useragent.Of("kubectl")
-			joinSync(cfg)
-			return cfg
-		})
-	} else {
-		path = os.DevNull
-		refuseRequests(flags, err)
-	}
+// path it returns. If none is running, it returns why, and an empty kubeconfig; if it is suspended, it returns that. Requests are
+// refused then: verbs that need no server work.
+func (t *target) useKubeconfig(flags *genericclioptions.ConfigFlags) (path string, notAnswering error) {
 	flags.KubeConfig = &path
-	return path, err
+	dir, err := t.runningDataDir()
+	if err != nil {
+		path = os.DevNull
+		server, token := "https://127.0.0.1:0", "none"
+		flags.APIServer, flags.BearerToken = &server, &token // without a token kubectl asks for a password
+		refuseRequests(flags, err)
+		return path, err
+	}
+	path = filepath.Join(dir, ctrlplane.KubeconfigFile)
+	if err := rejectSuspended(dir); err != nil {
+		refuseRequests(flags, err)
+		return path, err
+	}
+	// kubectl's limit of 5 requests/s protects shared servers; this one is not shared.
+	flags.WithWrapConfigFn(func(cfg *rest.Config) *rest.Config {
+		cfg.QPS, cfg.UserAgent = -1, useragent.Of("kubectl")
+		joinSync(cfg)
+		return cfg
+	})
+	return path, nil
 }
 
 // refuseRequests makes kubectl exit with why, in one line, after a request to a server.
 func refuseRequests(flags *genericclioptions.ConfigFlags, why error) {
-	server, token := "https://127.0.0.1:0", "none"
-	flags.APIServer, flags.BearerToken = &server, &token // without a token kubectl asks for a password
 	refused := &atomic.Bool{}
 	flags.WithWrapConfigFn(func(cfg *rest.Config) *rest.Config {
 		cfg.Wrap(func(http.RoundTripper) http.RoundTripper { return refusingTransport{why, refused} })

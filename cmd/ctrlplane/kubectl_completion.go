@@ -18,7 +18,7 @@ import (
 func (c completer) kubectl(_ *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
 	c.prepare()
 	flags := genericclioptions.NewConfigFlags(true).WithDeprecatedPasswordFlag()
-	_, notRunning := c.target.useKubeconfig(flags)
+	_, notAnswering := c.target.useKubeconfig(flags)
 	asked := append(append([]string{cobra.ShellCompRequestCmd}, args...), prefix)
 	var out bytes.Buffer
 	cmd := kubectl.NewKubectlCommand(kubectl.KubectlOptions{
@@ -26,7 +26,7 @@ func (c completer) kubectl(_ *cobra.Command, args []string, prefix string) ([]st
 		ConfigFlags: flags,
 		IOStreams:   genericiooptions.IOStreams{In: strings.NewReader(""), Out: &out, ErrOut: io.Discard},
 	})
-	if notRunning == nil {
+	if notAnswering == nil {
 		kubectlcompletion.SetFactoryForCompletion(cmdutil.NewFactory(flags))
 	}
 	cmd.SetArgs(asked)

@@ -80,7 +80,7 @@ func (r *recordingFlags) open() (*recordedSource, error) {
 		return nil, err
 	}
 	if r.problems && !recording.HasProblems {
-		printWarning(fmt.Sprintf("recording %s does not have the problems of Pods, Jobs, Nodes and writes: an earlier version of ctrlplane or --ui json has made it", r.path))
+		printWarning(fmt.Sprintf("recording %s may lack the problems of Pods, Jobs, Nodes and writes: an earlier version of ctrlplane or --ui json has made it", r.path))
 	}
 	return &recordedSource{recording.At(at), recording}, nil
 }

@@ -3,22 +3,27 @@ package main
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 )
 
-// TestRecordingWithoutProblems is about one of an earlier version, whose status would look healthy.
+// TestRecordingWithoutProblems is about one of an earlier version, whose status would look healthy: a header that does not
+// have them, and no snapshot that has.
 func TestRecordingWithoutProblems(t *testing.T) {
+	const header = `{"kind":"ctrlplane","version":1,"time":"2026-07-01T12:00:00Z"}` + "\n"
 	const record = `{"seq":1,"time":"2026-07-01T12:00:01Z","kind":"controllerChanged","controller":"a","state":"running"}` + "\n"
-	for header, want := range map[string]string{
-		`{"kind":"ctrlplane","version":1,"time":"2026-07-01T12:00:00Z"}`:                 "ctrlplane: warning: recording x does not have the problems of Pods, Jobs, Nodes and writes: an earlier version of ctrlplane or --ui json has made it\n",
-		`{"kind":"ctrlplane","version":1,"time":"2026-07-01T12:00:00Z","problems":true}`: "",
+	for content, want := range map[string]string{
+		header + record: "ctrlplane: warning: recording x may lack the problems of Pods, Jobs, Nodes and writes: an earlier version of ctrlplane or --ui json has made it\n",
+		strings.Replace(header, "}", `,"problems":true}`, 1) + record:                                                                                "",
+		header + `{"kind":"snapshot","time":"2026-07-01T12:00:00Z","problems":[{"kind":"Pod","problem":"unschedulable","count":1}]}` + "\n" + record: "",
+		header + record + `{"kind":"snapshot","time":"2026-07-01T12:00:02Z","problems":[{"kind":"Pod","problem":"unschedulable","count":1}]}` + "\n": "",
 	} {
 		h := enterHome(t)
-		if err := os.WriteFile("x", []byte(header+"\n"+record), 0o600); err != nil {
+		if err := os.WriteFile("x", []byte(content), 0o600); err != nil {
 			t.Fatal(err)
 		}
 		if r := h.run(t, "status", "--from", "x"); r.code != 0 || r.stderr != want {
-			t.Errorf("%s: exit code %d, %q, want %q", header, r.code, r.stderr, want)
+			t.Errorf("%s: exit code %d, %q, want %q", content, r.code, r.stderr, want)
 		}
 	}
 }

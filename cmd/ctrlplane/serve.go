@@ -32,6 +32,9 @@ func (u *upCommand) explainLocked(err error) error {
 	if u.target.dataDir != "" {
 		name = "the control plane in " + locked.Path
 	}
+	if err := rejectSuspended(locked.Path); err != nil {
+		return fmt.Errorf("%s is already started: %w, stop it with %s, or choose another --name or --data-dir", name, err, u.target.quoteCommand("down"))
+	}
 	if state, running, err := datadir.Peek(locked.Path); err == nil && running && state.Server != "" {
 		return fmt.Errorf("%s is already running at %s: see %s, stop it with %s, or choose another --name or --data-dir",
 			name, state.Server, u.target.quoteCommand("status"), u.target.quoteCommand("down"))

@@ -118,6 +118,9 @@ func (t *target) runningDataDir() (string, error) {
 	case !running:
 		return "", t.notRunning(path)
 	case state.Server == "":
+		if err := rejectSuspended(path); err != nil {
+			return "", err
+		}
 		return "", fmt.Errorf("the control plane in %s is still starting: try again in a moment", path)
 	}
 	return path, nil

@@ -39,7 +39,7 @@ Metrics only cover queues, so there is no feed of events.
 With --web it serves a page for a projector instead, on a loopback address, until
 interrupted: clients, kinds and controllers as a diagram in which keys move, with the
 same interventions. The link opens the page once; --web-public adds one for a class.
-With --ui plain or json it prints events, too.
+With --ui plain or json it prints events, too, except those of a recording.
 
 With --replay it plays a recording, of "run --report" or of "up --record": play, pause,
 step by record, go to any time, at any speed.`,

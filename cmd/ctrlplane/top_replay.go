@@ -28,6 +28,9 @@ func (o *topCommand) replayRecording(cmd *cobra.Command) error {
 	if err := checkTheme(o.theme); err != nil {
 		return err
 	}
+	if o.web.on && o.ui != "auto" && l != viewNone {
+		return usage.Errorf("--replay with --web excludes --ui: the page plays the recording: leave the flag out")
+	}
 	if !o.web.on && l != viewLive {
 		return usage.Errorf("--replay needs a terminal, or --web: \"status\", \"trace\" and \"why\" read a recording with --from without one")
 	}

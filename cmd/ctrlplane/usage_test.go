@@ -36,6 +36,7 @@ func TestUsageErrors(t *testing.T) {
 		{"up --ephemeral --pod-cidr zz", "zz"},
 		{"up --bind-address nowhere", "not an IP address"},
 		{"up --port 99999", "99999"},
+		{"top --replay x --web --ui plain", "--replay with --web excludes --ui: "},
 		{"up --ui nope", "auto, plain, json or none"},
 		{"up --log-level nope", "debug, info, warn or error"},
 		{"up --log-format nope", "text"},

@@ -244,7 +244,8 @@ func (w *waitCommand) printReasons(ctx context.Context, out io.Writer, objects [
 	defer cancel()
 	client, err := w.target.controlClient()
 	if err != nil {
-		return // the objects' own reasons have been printed
+		fmt.Fprintln(out, words.OneLine(err.Error())) // it has ended or is suspended, which may be why
+		return
 	}
 	var refs []health.Ref
 	for _, o := range objects {

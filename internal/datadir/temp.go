@@ -142,12 +142,7 @@ func removeAbandonedDir(path string) error {
 	if !info.IsDir() || !isPrivateFile(info) {
 		return nil
 	}
-	// An empty folder's process was killed before it created the lock file, or is about
-	// to create it and will fail. Usually the folder is not empty, and this does nothing.
-	if os.Remove(path) == nil {
-		return nil
-	}
-	lock, err := tryLock(path, false)
+	lock, err := tryLock(path, false) // without a lock file it may be a folder of the user
 	if errors.Is(err, filelock.ErrHeld) || errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}

@@ -102,7 +102,7 @@ func parseHeader(line []byte) (Header, error) {
 
 func (d *decoder) addHeader(line []byte) error {
 	h, err := parseHeader(line)
-	d.recording.HasProblems = h.Problems
+	d.recording.HasProblems = d.recording.HasProblems || h.Problems
 	return err
 }
 
@@ -164,6 +164,7 @@ func (d *decoder) addState(s state) {
 		s.at = d.recording.states[n-1].at // the clock was set back
 	}
 	s.first = d.session
+	d.recording.HasProblems = d.recording.HasProblems || len(d.last.last.Problems) > 0 // versions that record them without saying so
 	d.recording.states = append(d.recording.states, s)
 	d.recording.stopping = append(d.recording.stopping, d.last.last.Process.State == observe.Stopping)
 }

@@ -20,7 +20,7 @@ type Recording struct {
 	Resources []Resource
 	// Cut says why the end of the file is missing; empty if it is not.
 	Cut string
-	// HasProblems says that snapshots have the problems of objects.
+	// HasProblems says that snapshots have the problems of objects. Without it they may have none, because they record none.
 	HasProblems bool
 
 	begin, end time.Time

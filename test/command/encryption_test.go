@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 
@@ -84,6 +85,21 @@ func TestUnreadableValuesSurviveRestores(t *testing.T) {
 	}
 	withoutKey.Stop(t, syscall.SIGTERM)
 	requireText(t, withoutKey.Stderr.String(), "some kinds cannot be listed, and the controllers that need them wait: ", ` stored values cannot be read: the first, configmaps `, `key "k1" of provider "aesgcm"`)
+}
+
+// TestBareStartWithUnreadableJobs checks that a start does not wait for Jobs that no controller needs: they are only counted.
+func TestBareStartWithUnreadableJobs(t *testing.T) {
+	t.Parallel()
+	k := newSnapshotFixture(t)
+	withKey := k.startUp("--bare", k.encryptionFlag("jobs.batch", "QUJDREVGR0hJSktMTU5PUA=="))
+	k.mustRun("kubectl", "create", "job", "x", "--image=y")
+	withKey.Stop(t, syscall.SIGTERM)
+	withoutKey := k.startUp("--bare")
+	program.WaitSettled(t, k.dir)
+	withoutKey.Stop(t, syscall.SIGTERM)
+	if stderr := program.WithoutSlowStart(withoutKey.Stderr.String()); strings.Contains(stderr, "warning") {
+		t.Errorf("stderr: %s", stderr)
+	}
 }
 
 // encryptionFlag configures encryption with the key k1, which has 16 bytes in base64.

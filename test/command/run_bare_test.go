@@ -3,6 +3,7 @@
 package command_test
 
 import (
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -17,10 +18,11 @@ import (
 )
 
 // TestRunBare checks that --bare is what suites with envtest expect: a Pod is admitted without a ServiceAccount, and nothing
-// else creates or changes objects. A namespace can be deleted nevertheless.
+// else creates or changes objects. A namespace can be deleted nevertheless, and failed Jobs count unless --runtime-config has turned
+// them off.
 func TestRunBare(t *testing.T) {
 	t.Parallel()
-	r := startRun(t, "--bare", "--", "sh", "-c", reportScript)
+	r := startRun(t, "--bare", "--runtime-config=api/beta=true", "--", "sh", "-c", reportScript)
 	client, _ := r.readClient(t)
 	const ns = "shop"
 	createNamespace(t, client, ns)
@@ -84,7 +86,7 @@ func createNamespace(t *testing.T, client *kubernetes.Clientset, name string) {
 // TestRunBareWithOtherFlags: flags that are given take precedence over what --bare stands for.
 func TestRunBareWithOtherFlags(t *testing.T) {
 	t.Parallel()
-	r := startRun(t, "--nodes=1", "--controllers=-job", "--bare", "--kube-apiserver-arg=disable-admission-plugins=LimitRanger", "--", "sh", "-c", reportScript)
+	r := startRun(t, "--nodes=1", "--controllers=-job", "--bare", "--runtime-config=batch/v1=false", "--kube-apiserver-arg=disable-admission-plugins=LimitRanger", "--", "sh", "-c", reportScript)
 	client, _ := r.readClient(t)
 	createNamespace(t, client, "shop")
 	if _, err := client.CoreV1().Pods("shop").Create(t.Context(), &corev1.Pod{
@@ -101,6 +103,9 @@ func TestRunBareWithOtherFlags(t *testing.T) {
 		if c.State == "running" {
 			t.Errorf("%s runs", c.Name)
 		}
+	}
+	if log := testutil.ReadFile(t, filepath.Join(r.dataDir, "ctrlplane.log")); strings.Contains(log, "*v1.Job") {
+		t.Errorf("Jobs are listed, although they are not served:\n%s", log)
 	}
 	r.stdin.Close()
 	r.requireExit(t, 0)
