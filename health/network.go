@@ -24,9 +24,10 @@ var (
 // serviceHost matches the name of a host that may be that of a Service: NAME, NAME.NAMESPACE or with .svc at the end.
 const serviceHost = `([a-z][-a-z0-9]*)(?:\.([a-z0-9][-a-z0-9]*)(?:\.svc(?:\.cluster\.local)?)?)?\.?`
 
-// contacted matches the hosts of URLs, and of nc HOST PORT. A name that a variable completes does not match.
+// contacted matches the hosts of URLs, of HOST:PORT, and of nc HOST PORT. A name that a variable completes does not match.
 var contacted = []*regexp.Regexp{
 	regexp.MustCompile(`\bhttps?://` + serviceHost + `(?:[:/?"'\s;&|)]|$)`),
+	regexp.MustCompile(`(?:^|[\s"'])` + serviceHost + `:\d+(?:[/?"'\s;&|)]|$)`),
 	regexp.MustCompile(`\bnc\s(?:[^;&|\n]*?\s)?["']?` + serviceHost + `["']?\s+["']?\d`),
 }
 

@@ -62,6 +62,7 @@ func TestReasonNamesSimulation(t *testing.T) {
 		"a Service that does not exist": {node + "\n---\n" + polling(`until nc -z -w 2 s-nosuch 5432; do sleep 2; done`), waitsFor + "; container wait uses nc to reach the Service shop/s-nosuch, which does not exist"},
 		"a Service of another namespace that does not exist": {node + "\n---\n" + polling(`until wget -qO- http://api.back.svc:8080/ready; do sleep 2; done`) + "\n---\n" + `{apiVersion: v1, kind: Namespace, metadata: {name: back}}`,
 			waitsFor + "; container wait uses wget to reach the Service back/api, which does not exist"},
+		"a Service in an address without a scheme": {node + "\n---\n" + polling(`wget -q web:8080/ready`), waitsFor + "; container wait uses wget to reach the Service shop/web, which does not exist"},
 		"a Service that exists": {node + "\n---\n" + polling(`until nc -z db 5432; do sleep 2; done`) + "\n---\n" + `{apiVersion: v1, kind: Service, metadata: {namespace: shop, name: db}}`,
 			waitsFor + "; container wait uses nc" + table},
 		"a name that may not be that of a Service": {node + "\n---\n" + polling(`curl http://example.com/; curl http://$HOST/; curl -o out http://localhost; nc -z web$X 80`),
