@@ -30,7 +30,7 @@ func (s *reasonSearch) addSimulation(text string, u *unstructured.Unstructured, 
 	if !s.lists.skipPrograms {
 		parts = append(parts, s.listSkippedPrograms(u, &pod)...)
 	}
-	return joinTexts(append(parts, s.explainMissingFile(text, &pod), explainNetwork(&pod, t))...)
+	return joinTexts(append(parts, s.explainMissingFile(text, &pod), s.explainNetwork(&pod, t))...)
 }
 
 // isSimulated reports whether a node has a simulated kubelet.
@@ -134,44 +134,4 @@ func (s *reasonSearch) findSkippedProgram(namespace string) bool {
 		}
 	}
 	return false
-}
-
-// killedCodes are the exit codes of what SIGKILL and SIGTERM end.
-var killedCodes = []int32{137, 143}
-
-// networkPrograms matches the programs of the simulated shell that make requests.
-var networkPrograms = regexp.MustCompile("(?:^|[\\s;&|(`/\"'])(wget|curl|nc)(?:$|[\\s;\"'])")
-
-// explainNetwork says that a command which failed, or for which a Pod waits, uses the network; "" if none does.
-func explainNetwork(pod *corev1.Pod, t problem) string {
-	if t.clarity != clarityCrashed && t.clarity != clarityUnready {
-		return ""
-	}
-	for c, status := range containersOf(pod) {
-		ended := status.State.Terminated
-		if ended == nil {
-			ended = status.LastTerminationState.Terminated
-		}
-		if ended != nil && slices.Contains(killedCodes, ended.ExitCode) { // as by a liveness probe
-			continue
-		}
-		if hasFailed := ended != nil && ended.ExitCode != 0; !hasFailed && (status.State.Running == nil || status.Ready) {
-			continue
-		}
-		if found := networkPrograms.FindStringSubmatch(commandsOf(c)); found != nil {
-			return fmt.Sprintf("container %s uses %s, and only Pods with the annotation %s answer, which may be why: docs/pods.md#http", c.Name, found[1], annotations.HTTP)
-		}
-	}
-	return ""
-}
-
-// commandsOf returns the command of a container and those of its probes, one line each.
-func commandsOf(c *corev1.Container) string {
-	lines := []string{strings.Join(slices.Concat(c.Command, c.Args), " ")}
-	for _, p := range []*corev1.Probe{c.StartupProbe, c.ReadinessProbe, c.LivenessProbe} {
-		if p != nil && p.Exec != nil {
-			lines = append(lines, strings.Join(p.Exec.Command, " "))
-		}
-	}
-	return strings.Join(lines, "\n")
 }

@@ -25,6 +25,12 @@ func TestReasonNamesSimulation(t *testing.T) {
 	}
 	instead := "; the annotation ctrlplane.local/run names a script to run instead"
 	const done = `state: {terminated: {exitCode: 0}}`
+	const waitsFor = "Pod p: init container wait (1 of 1) is running"
+	const table = ", and only Pods with the annotation ctrlplane.local/http answer, which may be why: docs/pods.md#http"
+	polling := func(script string) string {
+		return pod("p", `initContainers: [{name: wait, command: [sh, -c, "`+script+`"]}], containers: [{name: app}]`,
+			`{phase: Pending, initContainerStatuses: [{name: wait, state: {running: {}}}], containerStatuses: [{name: app, state: {waiting: {reason: PodInitializing}}}]}`)
+	}
 	for name, tc := range map[string]struct{ objects, want string }{
 		"no program that could make it": {node + "\n---\n" + waiting + "\n---\n" + event("p", "Simulated", "Pod", needs("app", "keeps running")+instead), reason},
 		"its own init container": {node + "\n---\n" + pod("p", `initContainers: [{name: secret-init, command: [argocd]}], containers: [{name: app}]`,
@@ -48,11 +54,21 @@ func TestReasonNamesSimulation(t *testing.T) {
 		"a real node": {realNode + "\n---\n" + waiting + "\n---\n" + event("admission", "Completed", "Job", "Job completed"), reason},
 		"killed": {node + "\n---\n" + pod("p", `containers: [{name: app, command: [sh, -c, "wget http://frontend/"]}]`, `{phase: Running, containerStatuses: [{name: app, state: {terminated: {exitCode: 143, reason: Error}}}]}`),
 			"Pod p: container app exited with code 143 (Error)"},
-		"no network": {node + "\n---\n" + pod("p", `containers: [{name: app, command: [sh, -c, "wget http://frontend/"]}]`, `{phase: Running, containerStatuses: [{name: app, state: {terminated: {exitCode: 1, reason: Error}}}]}`),
+		"no network": {node + "\n---\n" + pod("p", `containers: [{name: app, command: [sh, -c, "wget http://frontend/"]}]`, `{phase: Running, containerStatuses: [{name: app, state: {terminated: {exitCode: 1, reason: Error}}}]}`) + "\n---\n" + `{apiVersion: v1, kind: Service, metadata: {namespace: shop, name: frontend}}`,
 			"Pod p: container app exited with code 1 (Error); container app uses wget, and only Pods with the annotation ctrlplane.local/http answer, which may be why: docs/pods.md#http"},
 		"an init container that polls": {node + "\n---\n" + pod("p", `initContainers: [{name: wait, command: [sh, -c, "while [ $(curl -s x) != 200 ]; do sleep 2; done"]}], containers: [{name: app}]`,
 			`{phase: Pending, initContainerStatuses: [{name: wait, state: {running: {}}}], containerStatuses: [{name: app, state: {waiting: {reason: PodInitializing}}}]}`),
 			"Pod p: init container wait (1 of 1) is running; container wait uses curl, and only Pods with the annotation ctrlplane.local/http answer, which may be why: docs/pods.md#http"},
+		"a Service that does not exist": {node + "\n---\n" + polling(`until nc -z -w 2 s-nosuch 5432; do sleep 2; done`), waitsFor + "; container wait uses nc to reach the Service shop/s-nosuch, which does not exist"},
+		"a Service of another namespace that does not exist": {node + "\n---\n" + polling(`until wget -qO- http://api.back.svc:8080/ready; do sleep 2; done`) + "\n---\n" + `{apiVersion: v1, kind: Namespace, metadata: {name: back}}`,
+			waitsFor + "; container wait uses wget to reach the Service back/api, which does not exist"},
+		"a Service in an address without a scheme": {node + "\n---\n" + polling(`wget -q web:8080/ready`), waitsFor + "; container wait uses wget to reach the Service shop/web, which does not exist"},
+		"a Service that exists": {node + "\n---\n" + polling(`until nc -z db 5432; do sleep 2; done`) + "\n---\n" + `{apiVersion: v1, kind: Service, metadata: {namespace: shop, name: db}}`,
+			waitsFor + "; container wait uses nc" + table},
+		"a name that may not be that of a Service": {node + "\n---\n" + polling(`curl http://example.com/; curl http://$HOST/; curl -o out http://localhost; nc -z web$X 80`),
+			waitsFor + "; container wait uses curl" + table},
+		"/dev/tcp": {node + "\n---\n" + polling(`until (echo > /dev/tcp/srv/80) 2> /dev/null; do sleep 1; done`),
+			waitsFor + "; container wait uses /dev/tcp, which is not simulated: use nc -z HOST PORT: docs/pods.md#http"},
 		"another command": {node + "\n---\n" + pod("p", `containers: [{name: app, command: [sh, -c, "sync --nc"]}]`, `{phase: Running, containerStatuses: [{name: app, state: {terminated: {exitCode: 1, reason: Error}}}]}`),
 			"Pod p: container app exited with code 1 (Error)"},
 	} {

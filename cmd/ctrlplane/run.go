@@ -115,9 +115,10 @@ also if the command has handled it and exited with 0: that run has not passed; a
   127  the command was not found
 
 --settle waits, after the command has succeeded, until no controller has anything left
-to do. It says which objects are not healthy then and, as "ctrlplane wait settled" does,
-which operators do not run and what fails though all has settled: that does not make the
-run fail. Assertions do:
+to do, and for the next sync of each HorizontalPodAutoscaler that is not healthy, which
+takes 15s: the one before may have found no metrics yet. It says which objects are not
+healthy then and, as "ctrlplane wait settled" does, which operators do not run and what
+fails though all has settled: that does not make the run fail. Assertions do:
 --healthy if there are such objects; --max-conflicts and --max-failed-syncs if
 controllers had more conflicts or failures than that; --no-hot-loop if work causes
 itself at least 10 times in a row without creating or deleting anything, at least
@@ -298,7 +299,12 @@ func (r *runCommand) settleOrLoop(ctx context.Context, src observe.Source) (warn
 	if err != nil {
 		return nil, err
 	}
-	return settledWarnings(ctx, src)
+	missed, err := r.waitForAutoscalers(ctx, src)
+	if err != nil {
+		return nil, err
+	}
+	warnings, err = settledWarnings(context.WithoutCancel(ctx), src) // the time may be over, which is no error
+	return append(missed, warnings...), err
 }
 
 // waitSettled waits for what --settle and --no-hot-loop ask for.

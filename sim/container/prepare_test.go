@@ -119,6 +119,17 @@ func TestBlockedByItsUser(t *testing.T) {
 	}
 }
 
+// TestStartsWithAnUnknownUser has a container that must not run as root. The user of its image, which decides, is not known.
+func TestStartsWithAnUnknownUser(t *testing.T) {
+	f := newFixture(t)
+	pod := newPod("id", "-u")
+	pod.Spec.Containers[0].SecurityContext = &corev1.SecurityContext{RunAsNonRoot: new(true)}
+	f.start(pod)
+	if f.await(pod, Ended); f.logOf(pod) != "0\n" {
+		t.Errorf("log %q", f.logOf(pod))
+	}
+}
+
 // TestBlockedUntilVolumesExist has no watch that tells that the volume exists.
 func TestBlockedUntilVolumesExist(t *testing.T) {
 	claim := newClaim("claim")

@@ -28,7 +28,7 @@ func newMixedNodes(t *testing.T) nodeStorage {
 
 func TestListNodes(t *testing.T) {
 	storage := newMixedNodes(t)
-	one, two := []any{"one", "50m", "256Mi", "15s"}, []any{"two", "2075m", "2405171Ki", "15s"}
+	one, two := []any{"one", "50m", "256Mi", "1s"}, []any{"two", "2075m", "2405171Ki", "1s"}
 	for name, tc := range map[string]struct {
 		options  *metainternalversion.ListOptions
 		want     [][]any

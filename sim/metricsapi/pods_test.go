@@ -134,7 +134,7 @@ func TestPodTable(t *testing.T) {
 	for _, r := range table.Rows {
 		got = append(got, r.Cells)
 	}
-	want := [][]any{{"one", "25m", "45875Ki", "15s"}, {"two", "25m", "45875Ki", "15s"}}
+	want := [][]any{{"one", "25m", "45875Ki", "1s"}, {"two", "25m", "45875Ki", "1s"}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}

@@ -15,8 +15,9 @@ import (
 	"github.com/ctrlplane/ctrlplane/sim/annotations"
 )
 
-// window is the reported period of measurement: that of a kubelet.
-const window = 15 * time.Second
+// window is the reported period of measurement. Until a Pod has been ready for that long, a HorizontalPodAutoscaler does not use
+// its CPU usage: that of a real container must be measured first, this one is known at once.
+const window = time.Second
 
 // usageSource computes usage from the informers of the API server.
 type usageSource struct {

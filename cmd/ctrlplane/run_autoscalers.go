@@ -1,0 +1,35 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/ctrlplane/ctrlplane/health"
+	"github.com/ctrlplane/ctrlplane/health/settled"
+	"github.com/ctrlplane/ctrlplane/observe"
+)
+
+// waitForAutoscalers waits, once the control plane has settled, for the next sync of autoscalers that are not healthy, and for
+// what that sync sets off. It returns a line for each that was not synced in time.
+func (r *runCommand) waitForAutoscalers(ctx context.Context, src observe.Source) (lines []string, err error) {
+	waiter, err := health.New(r.up.server.ReaderConfig())
+	if err != nil {
+		return nil, err
+	}
+	waited, missed, err := settled.WaitForAutoscalers(ctx, src, func(ctx context.Context) (keys []string, err error) {
+		list, err := waiter.List(ctx, "horizontalpodautoscalers.autoscaling")
+		for _, item := range list.Items {
+			if item.Health != health.Current {
+				keys = append(keys, item.Object.Namespace+"/"+item.Object.Name)
+			}
+		}
+		return keys, err
+	})
+	if err == nil && waited && ctx.Err() == nil {
+		err = settled.Wait(ctx, src, settleHorizon, nil)
+	}
+	for _, key := range missed {
+		lines = append(lines, fmt.Sprintf("settled, but %s has not synced HorizontalPodAutoscaler %s since then: allow more time than its sync period with --timeout", settled.AutoscalerController, key))
+	}
+	return lines, err
+}
