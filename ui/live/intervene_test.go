@@ -255,6 +255,31 @@ func TestInterventionScreens(t *testing.T) {
 	}
 }
 
+// TestQuestionsKeepTheirAnswers: however long the name of a controller is, the keys that answer a question are visible.
+func TestQuestionsKeepTheirAnswers(t *testing.T) {
+	const long = "certificatesigningrequest-approving-controller"
+	for _, verb := range []string{"stop", "start", "remove"} {
+		m := newPlainModel(t, Options{Source: sourceWithHeldWrites()}, 100, 30)
+		m.confirming = &confirmation{long, verb}
+		for w := minWidth; w <= 160; w++ {
+			got := m.footerLine(w)
+			if text := got.plainText(); !strings.HasSuffix(text, "?  [y]es  [esc] cancel") && !strings.HasSuffix(text, ".  [y]es  [esc] cancel") || got.width() > w {
+				t.Fatalf("%s in %d columns: %q", verb, w, text)
+			}
+		}
+	}
+	for _, ephemeral := range []bool{false, true} {
+		m := newPlainModel(t, Options{Source: sourceWithHeldWrites(), Ephemeral: ephemeral}, 100, 30)
+		m.askingQuit = true
+		for w := minWidth; w <= 160; w++ {
+			got := m.footerLine(w)
+			if text := got.plainText(); !strings.Contains(text, " [s]top  [l]eave ") || !strings.HasSuffix(text, "  [esc] cancel") || got.width() > w {
+				t.Fatalf("quit in %d columns: %q", w, text)
+			}
+		}
+	}
+}
+
 // TestKeysStayWithTheirController: after a key has acted on the controller in the first row,
 // and after esc, the next key acts on the same one, whatever the order of the rows is then.
 func TestKeysStayWithTheirController(t *testing.T) {
