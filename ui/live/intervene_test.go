@@ -19,6 +19,7 @@ type intervenableSource struct {
 	control.Interventions
 	calls   []string
 	refused error
+	listed  bool // HeldWrites is not refused
 	held    control.HeldWriteList
 	stepped *control.SteppedWrite
 }
@@ -50,6 +51,9 @@ func (h *intervenableSource) Step(_ context.Context, n string) (*control.Stepped
 }
 
 func (h *intervenableSource) HeldWrites(_ context.Context, n string, _ int) (control.HeldWriteList, error) {
+	if h.listed {
+		return h.held, nil
+	}
 	return h.held, h.refused
 }
 
@@ -195,6 +199,20 @@ func TestResumeWhileStepWaits(t *testing.T) {
 		t.Errorf("in progress %q", m.inProgress)
 	}
 	if m = pressKeys(t, m, "p"); m.message != "still in progress: resume replicaset-controller" {
+		t.Errorf("message %q", m.message)
+	}
+}
+
+// A step that ends because the controller was resumed does not look like a failure of that.
+func TestResumeEndsStep(t *testing.T) {
+	h := sourceWithHeldWrites()
+	m := modelOnQueue(t, h, "replicaset")
+	next, step := m.Update(keyMsg("s"))
+	m = pressAndRun(t, next.(model), "p")
+	h.refused, h.held.Paused = errors.New("controller replicaset-controller is not paused: pause it first"), false
+	m.message = "" // as the next key does
+	h.listed = true
+	if m = sendMsgs(t, m, step()); m.message != "" || m.stepping {
 		t.Errorf("message %q", m.message)
 	}
 }
