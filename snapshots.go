@@ -40,8 +40,12 @@ func (p *controlPlane) newSnapshotService() *snapshotservice.Service {
 				p.recordRestored(c)
 			}
 		},
-		Restored: func(message string) {
-			p.observer.Append(&observe.Logged{Controller: observe.Own, Level: int(slog.LevelWarn), Message: message})
+		Restored: func(message string, failed bool) {
+			level := slog.LevelInfo
+			if failed {
+				level = slog.LevelWarn
+			}
+			p.observer.Append(&observe.Logged{Controller: observe.Own, Level: int(level), Message: message})
 		},
 		Logger: p.log,
 	})

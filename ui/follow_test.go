@@ -41,6 +41,7 @@ func TestFollowWritesNotableEvents(t *testing.T) {
 			&observe.Logged{Controller: "job-controller", Level: 4, Message: "Slow"},
 			&observe.Logged{Controller: "job-controller", Level: 8, Message: "Unhandled", Sync: 4},
 			&observe.Logged{Controller: "job-controller", Level: 8, Message: "Alone"},
+			&observe.Logged{Controller: observe.Own, Level: 0, Message: "a snapshot was restored: 2 objects changed"},
 		)
 		wait(pollInterval)
 		expectLines(t, out,
@@ -48,7 +49,8 @@ func TestFollowWritesNotableEvents(t *testing.T) {
 			"replicaset-controller  sync  replicaset: default/bad  failed, will retry  5ms  no quota",
 			"job-controller  is failed  no RBAC",
 			"job-controller  warning  Slow",
-			"job-controller  error  Alone")
+			"job-controller  error  Alone",
+			"ctrlplane  info  a snapshot was restored: 2 objects changed")
 		wait(time.Second)
 		expectLines(t, out, "settled")
 		wait(time.Minute)

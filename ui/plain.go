@@ -47,7 +47,7 @@ func IsNotable(e observe.Event) bool {
 	case *observe.Synced:
 		return e.Failed()
 	case *observe.Logged:
-		return e.Level >= 4 && (e.Level < 8 || e.Sync == 0)
+		return e.Level >= 4 && (e.Level < 8 || e.Sync == 0) || e.Controller == observe.Own // such as a restore
 	}
 	return false
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -57,7 +58,7 @@ control plane stops.`,
 			case len(args) == 0:
 				return printSpeed(cmd.Context(), out, client)
 			case args[0] == nextKey:
-				return releaseKey(cmd.Context(), out, client.SpeedControl())
+				return releaseKey(cmd.Context(), out, cmd.ErrOrStderr(), client, client.SpeedControl())
 			default:
 				speed := observe.Speed(strings.TrimSuffix(args[0], "x"))
 				if err := client.SpeedControl().SetSpeed(cmd.Context(), speed); err != nil {
@@ -89,7 +90,10 @@ func printSpeed(ctx context.Context, out io.Writer, client *controlrest.Client) 
 	return err
 }
 
-func releaseKey(ctx context.Context, out io.Writer, speed control.SpeedControl) error {
+func releaseKey(ctx context.Context, out, errs io.Writer, src observe.Source, speed control.SpeedControl) error {
+	if s, err := src.Snapshot(ctx); err == nil && s.Process.Speed == observe.SpeedStep && !hasWaitingKey(s) {
+		fmt.Fprintln(errs, "ctrlplane: no key waits: waiting for the next one; Ctrl-C stops waiting")
+	}
 	key, err := speed.StepKey(ctx)
 	if err != nil {
 		return err
@@ -103,4 +107,14 @@ func releaseKey(ctx context.Context, out io.Writer, speed control.SpeedControl) 
 	}
 	_, err = fmt.Fprintln(out, words.OneLine(fmt.Sprintf("released: %s (queue %s) works on %s", key.Controller, key.Queue, name)))
 	return err
+}
+
+// hasWaitingKey reports whether a key waits because of the speed.
+func hasWaitingKey(s observe.Snapshot) bool {
+	for _, c := range s.Controllers {
+		if slices.ContainsFunc(c.Running, func(r observe.RunningSync) bool { return r.Waits }) {
+			return true
+		}
+	}
+	return false
 }

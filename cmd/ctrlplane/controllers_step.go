@@ -156,6 +156,11 @@ func (s *stepCommand) stepWrites(ctx context.Context, interventions control.Inte
 			}
 			return fmt.Errorf("%s: %d of %s done%s", why, n, words.Count(s.n, "write"), s.explainNoStep(ctx, interventions))
 		}
+		if err != nil && (said || n > 0) {
+			if held, asked := s.askHeldWrites(ctx, interventions); asked == nil && !held.Paused {
+				return fmt.Errorf("%s was resumed meanwhile: %d of %s done", held.Controller, n, words.Count(s.n, "write"))
+			}
+		}
 		if err != nil {
 			return err
 		}

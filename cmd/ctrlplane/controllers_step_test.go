@@ -44,6 +44,30 @@ func TestStepWaitsForAnotherStep(t *testing.T) {
 	}
 }
 
+// resumedElsewhere are interventions in a controller that another client resumes while a step waits.
+type resumedElsewhere struct {
+	control.Interventions
+	asked int
+}
+
+func (r *resumedElsewhere) HeldWrites(_ context.Context, name string, _ int) (control.HeldWriteList, error) {
+	r.asked++
+	return control.HeldWriteList{Controller: name, Paused: r.asked == 1}, nil
+}
+
+func (r *resumedElsewhere) Step(context.Context, string) (*control.SteppedWrite, error) {
+	return nil, errors.New("controller replicaset-controller is not paused: pause it first")
+}
+
+// A step that ends because the controller was resumed does not ask for a pause first.
+func TestStepOfAResumedController(t *testing.T) {
+	s := &stepCommand{name: "replicaset-controller", n: 2}
+	err := s.stepWrites(t.Context(), &resumedElsewhere{}, io.Discard, nil)
+	if want := "replicaset-controller was resumed meanwhile: 0 of 2 writes done"; err == nil || err.Error() != want {
+		t.Errorf("got %v, want %s", err, want)
+	}
+}
+
 // A step that times out because the control plane is suspended says so.
 func TestStepOfASuspendedControlPlane(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

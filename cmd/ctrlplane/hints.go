@@ -31,12 +31,12 @@ func addHints(cmd *cobra.Command, t *target, err error) error {
 		return err
 	}
 	root := cmd.Root()
-	return &hintedError{selectInHints(root, asFlagError(root, t.hintAtUnreachable(t.hintAtSuspended(hintAtRecursive(cmd, err)))))}
+	return &hintedError{selectInHints(root, t, asFlagError(root, t.hintAtUnreachable(t.hintAtSuspended(hintAtRecursive(cmd, err)))))}
 }
 
 // selectInHints adds --name or --data-dir to the commands that an error suggests, if the command
 // line has it: without it they are about another control plane.
-func selectInHints(root *cobra.Command, err error) error {
+func selectInHints(root *cobra.Command, t *target, err error) error {
 	flags := root.PersistentFlags()
 	selection := ""
 	for _, name := range []string{"name", "data-dir"} {
@@ -44,7 +44,7 @@ func selectInHints(root *cobra.Command, err error) error {
 			selection = " --" + name + " " + quoteWord(f.Value.String())
 		}
 	}
-	if err == nil || selection == "" {
+	if err == nil || selection == "" || t.inLessonShell() {
 		return err
 	}
 	text := hint.ReplaceAllStringFunc(err.Error(), func(command string) string {

@@ -15,6 +15,7 @@ import (
 	"github.com/ctrlplane/ctrlplane/internal/datadir"
 	"github.com/ctrlplane/ctrlplane/internal/usage"
 	"github.com/ctrlplane/ctrlplane/ui"
+	"github.com/ctrlplane/ctrlplane/ui/learn"
 )
 
 // dataDirEnv replaces --data-dir where no flag is given. "run" sets it for its
@@ -233,7 +234,12 @@ func quoteWord(s string) string { return userShell().Quote(s) }
 func quoteCommand(line string) string { return ui.QuoteCommand(line) }
 
 // programWord is this program in a command that is suggested to the user.
-func programWord() string { return userShell().Program(os.Args[0]) }
+func programWord() string {
+	if os.Getenv(learn.DataDirEnv) != "" { // in the PATH of a lesson's shell
+		return "ctrlplane"
+	}
+	return userShell().Program(os.Args[0])
+}
 
 func userShell() ui.Shell { return ui.DetectShell(runtime.GOOS, os.Environ()) }
 
@@ -244,6 +250,8 @@ func (t *target) quoteCommand(verb string) string { return quoteCommand(t.comman
 func (t *target) commandLine(verb string) string {
 	program := programWord()
 	switch {
+	case t.inLessonShell():
+		return lessonCommand(verb)
 	case t.dataDir != "":
 		return program + " --data-dir " + quoteWord(t.dataDir) + " " + verb
 	case t.name != "default":

@@ -137,7 +137,9 @@ func (t *target) describeLog(l health.ContainerLog) string {
 	if l.Container != "" {
 		command += " -c " + quoteWord(l.Container)
 	}
-	command += " -n " + quoteWord(l.Namespace) // the context of the kubeconfig may have another one
+	if !t.inLessonNamespace(l.Namespace) {
+		command += " -n " + quoteWord(l.Namespace) // the context of the kubeconfig may have another one
+	}
 	return t.quoteCommand(command) + " shows its log"
 }
 

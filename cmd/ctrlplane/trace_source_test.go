@@ -4,7 +4,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/spf13/cobra"
+
 	"github.com/ctrlplane/ctrlplane/health"
+	"github.com/ctrlplane/ctrlplane/ui/learn"
 )
 
 // The command that shows a log names its namespace: the context of the kubeconfig may have any.
@@ -17,5 +20,27 @@ func TestCommandThatShowsALog(t *testing.T) {
 		if got := plane.describeLog(l); !strings.Contains(got, want+`" shows its log`) {
 			t.Errorf("got %s, want %s", got, want)
 		}
+	}
+}
+
+// In the shell of a lesson, commands select its control plane and namespace.
+func TestCommandsInALessonsShell(t *testing.T) {
+	t.Setenv(learn.DataDirEnv, "/tmp/lesson")
+	t.Setenv(learn.NamespaceEnv, "lesson-11")
+	plane := &target{dataDir: "/tmp/lesson"}
+	if got, want := plane.describeLog(health.ContainerLog{Namespace: "lesson-11", Pod: "seven", Container: "wait"}), `"kubectl logs seven -c wait" shows its log`; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+	if got, want := plane.describeLog(health.ContainerLog{Namespace: "shop", Pod: "web"}), `"kubectl logs web -n shop" shows its log`; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+	o := newTraceFlags(plane)
+	o.addFlags(&cobra.Command{})
+	o.namespace = "lesson-11"
+	if got, want := o.commandFor("why", []string{"pod/seven"}, "--changed"), "ctrlplane why pod/seven --changed"; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+	if got, want := (&target{dataDir: "/tmp/other"}).quoteCommand("down"), `"ctrlplane --data-dir /tmp/other down"`; got != want {
+		t.Errorf("of another control plane: got %s, want %s", got, want)
 	}
 }

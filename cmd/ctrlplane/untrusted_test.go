@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"slices"
 	"strings"
@@ -17,16 +16,6 @@ import (
 
 // evilText is a name that objects such as Roles can have.
 const evilText = "a\x1b[2J\u007f\u0085\u009b31m\u202eb\u2028c\u2029\U000e0001"
-
-// speedOf is a SpeedControl that releases a key.
-type speedOf struct {
-	control.SpeedControl
-	key string
-}
-
-func (s speedOf) StepKey(context.Context) (*control.ReleasedKey, error) {
-	return &control.ReleasedKey{Controller: "op/" + s.key, RunningSync: observe.RunningSync{Queue: s.key, Key: s.key}}, nil
-}
 
 // TestOutputHasNoControlCharacters has names of objects that clients have chosen.
 func TestOutputHasNoControlCharacters(t *testing.T) {
@@ -48,12 +37,13 @@ func TestOutputHasNoControlCharacters(t *testing.T) {
 	step := func(s stepCommand) error {
 		return s.printStep(&out, ui.Mode{}, &control.SteppedWrite{Error: evilText})
 	}
+	evil := &pacedPlane{key: control.ReleasedKey{Controller: "op/" + evilText, RunningSync: observe.RunningSync{Queue: evilText, Key: evilText}}}
 	permission := control.Permission{Verb: evilText, Resource: evilText, Namespace: evilText}
 	list := control.PermissionList{Client: evilText, Items: []control.PermissionUse{{Permission: permission, Requests: 1, Refused: 1}}}
 	for name, write := range map[string]func() error{
 		"clients roles": func() error { return printRoles(&out, list, []string{evilText}) },
 		"reconcile":     reconcile,
-		"speed":         func() error { return releaseKey(t.Context(), &out, speedOf{key: evilText}) },
+		"speed":         func() error { return releaseKey(t.Context(), &out, &out, evil, evil) },
 		"-o json":       func() error { return writeObject(asJSON.output) },
 		"-o yaml":       func() error { return writeObject(asYAML.output) },
 		"step -o json":  func() error { return step(asJSON) },

@@ -97,7 +97,7 @@ func (o *traceFlags) describeBeforeDeletion(ctx context.Context, src traceSource
 // commandFor returns the command that says more about the object that the arguments name.
 func (o *traceFlags) commandFor(verb string, args []string, flags ...string) string {
 	s := strings.Join(append([]string{verb, quoteWord(strings.Join(args, "/"))}, flags...), " ")
-	if o.namespace != "default" {
+	if o.namespace != "default" && !o.target.inLessonNamespace(o.namespace) {
 		s += " -n " + o.namespace
 	}
 	if o.past.given() {

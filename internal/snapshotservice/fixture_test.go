@@ -329,7 +329,7 @@ func (p *parts) config(target Target, store *fakeStore) Config {
 		WaitSettled: func(context.Context) error { return nil },
 		Client:      &rest.Config{},
 		Changed:     func(list []Change) { p.changed = append(p.changed, list...) },
-		Restored:    func(string) { p.call("report") },
+		Restored:    func(string, bool) { p.call("report") },
 		Logger:      slog.New(slog.DiscardHandler),
 	}
 }

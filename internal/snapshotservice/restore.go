@@ -66,7 +66,7 @@ func (s *Service) restore(ctx context.Context, file []byte, want snapshot.State)
 	switch closing := s.closing.Err() != nil; {
 	case !closing:
 		err = errors.Join(err, resumeErr)
-		s.cfg.Restored(describeRestore(done, err))
+		s.cfg.Restored(describeRestore(done, err), err != nil)
 	case err != nil:
 		err = fmt.Errorf("%w: %w", errClosing, err)
 	}

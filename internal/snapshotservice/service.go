@@ -70,8 +70,8 @@ type Config struct {
 
 	// Changed is called with what a restore writes, once it is written.
 	Changed func([]Change)
-	// Restored is called after each restore with a sentence that says what it did.
-	Restored func(message string)
+	// Restored is called after each restore with a sentence that says what it did, and whether it failed.
+	Restored func(message string, failed bool)
 	Logger   *slog.Logger
 }
 

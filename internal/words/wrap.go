@@ -19,10 +19,10 @@ func WrapFunc(s string, width int, widthOf func(string) int) []string {
 }
 
 // WrapLead is WrapFunc with a first line that begins with first, and others that begin with rest. It does not break
-// at a non-breaking space.
+// at a non-breaking space, nor within a quoted command.
 func WrapLead(s, first, rest string, width int, widthOf func(string) int) (lines []string) {
 	line, column := first, widthOf(first)
-	for i, word := range strings.FieldsFunc(s, func(r rune) bool { return unicode.IsSpace(r) && r != '\u00a0' }) {
+	for i, word := range JoinCommands(strings.FieldsFunc(s, func(r rune) bool { return unicode.IsSpace(r) && r != '\u00a0' })) {
 		w := widthOf(word)
 		if i > 0 && column+1+w > width {
 			lines = append(lines, line)

@@ -29,3 +29,21 @@ func TestWrap(t *testing.T) {
 		t.Errorf("with leads: %q", got)
 	}
 }
+
+// A line break in a quoted command would be pasted, too.
+func TestWrapKeepsCommands(t *testing.T) {
+	for _, command := range []string{
+		`"bin/ctrlplane why configmap/cm --changed"`, `("kubectl logs seven -c wait"),`, `'/tmp/h/ctrlplane why "a b"':`,
+		`'& "C:\Program Files\ctrlplane.exe" why pod/x'`, `"'/tmp/my dir/ctrlplane' down"`, `"words.test why pod/x"`,
+	} {
+		got := Wrap("patched ConfigMap cm: "+command+" shows the last change", 24)
+		if want := []string{"patched ConfigMap cm:", command, "shows the last change"}; !slices.Equal(got, want) {
+			t.Errorf("%q\nwant %q", got, want)
+		}
+	}
+	for _, text := range []string{`pods "broken-" is forbidden`, `"the object has been modified", please try`, `"open quote of kubectl logs`} {
+		if got := Wrap(text, 10); len(got) < 3 {
+			t.Errorf("%q is no command: %q", text, got)
+		}
+	}
+}

@@ -23,11 +23,15 @@ func (c *Chain) writeText(w io.Writer, s Style) error {
 	if e := c.quoted; e != nil {
 		p.writeSentence(p.sentence(p.actor(c.Links[0]) + " had written an Event about it: " + words.OneLine(e.Reason+": "+p.shorten(strings.TrimSuffix(e.Note, ".")))))
 	}
+	since := c.Since
 	if c.What != Changed {
+		before := c.sinceBeforeUserChanges()
+		c.writeSince(p, since[:before])
+		since = since[before:]
 		c.writeUserChanges(p)
 	}
 	c.writeIgnored(p)
-	c.writeSince(p)
+	c.writeSince(p, since)
 	switch {
 	case c.Now != "":
 		p.writeSentence(p.warn(words.OneLine(c.Now)))
@@ -139,9 +143,9 @@ func (c *Chain) happenedTo(object string) string {
 	return object + " was " + string(c.What)
 }
 
-// writeSince says what has happened to the object since.
-func (c *Chain) writeSince(p *painter) {
-	for _, n := range c.Since {
+// writeSince says what has happened to the object since, of which nodes are a part.
+func (c *Chain) writeSince(p *painter, nodes []*Node) {
+	for _, n := range nodes {
 		when := "Later"
 		if n.Time.Before(c.Links[0].Time) { // the delete of an object that still exists
 			when = "Before"

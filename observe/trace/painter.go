@@ -131,7 +131,7 @@ func (p *painter) wrap(text string, width int) (lines []string) {
 		if used > 0 {
 			line, used = line+" ", used+1
 		}
-		for n > width { // such as a long name: its end may be what matters
+		for n > width && !words.HasCommand(word) { // such as a long name: its end may be what matters
 			var begin string
 			begin, word = cutColumns(word, width)
 			lines, n = append(lines, begin), n-width
@@ -182,9 +182,9 @@ func carryColors(lines []string) []string {
 	return lines
 }
 
-// unbrokenWords returns the words of a text: a number with its unit is one.
+// unbrokenWords returns the words of a text: a number with its unit is one, and a quoted command, too.
 func unbrokenWords(text string) (list []string) {
-	for word := range strings.SplitSeq(text, " ") {
+	for _, word := range words.JoinCommands(strings.Split(text, " ")) {
 		last := len(list) - 1
 		unit := strings.TrimRight(word, ",;:.)")
 		if last >= 0 && slices.Contains([]string{"µs", "us", "ms", "s", "m"}, unit) && list[last] != "" && unicode.IsDigit(rune(list[last][len(list[last])-1])) {
@@ -219,9 +219,9 @@ func (p *painter) writeSentence(text string) {
 	}
 }
 
-// truncate cuts a line to the width. Escape sequences have no width.
+// truncate cuts a line to the width, but no command. Escape sequences have no width.
 func (p *painter) truncate(line string) string {
-	if p.Width < 1 || visibleWidth(line) <= p.Width {
+	if p.Width < 1 || visibleWidth(line) <= p.Width || words.HasCommand(line) {
 		return line
 	}
 	line, _ = cutColumns(line, p.Width-1)

@@ -48,6 +48,7 @@ func TestWhySaysWhatHappenedSince(t *testing.T) {
 	sameStatus := observe.Called{Verb: "patch", Subresource: "status", ResourceVersion: "7"} // changes nothing
 	dryRefused, dryRun := observe.Called{Verb: "patch", Status: 409, Error: observe.InjectedFault, DryRun: true}, observe.Called{Verb: "patch", ResourceVersion: "7", DryRun: true}
 	restored := observe.Called{Verb: observe.VerbRestore, ResourceVersion: "11", Wrote: written("11", false)}
+	patchedLater := observe.Called{Verb: "patch", ResourceVersion: "13", Wrote: written("13", false)}
 	removed := observe.Called{Verb: observe.VerbRestore, ResourceVersion: "12", Wrote: written("12", true)}
 	later := "Later, at 12:00:01.000, kubectl (admin) "
 	reverted := observe.Called{Verb: "patch", ResourceVersion: "10", Wrote: written("10", false), Unexplained: &observe.Received{}} // by an operator
@@ -81,7 +82,9 @@ func TestWhySaysWhatHappenedSince(t *testing.T) {
 		"deleted after that":     {[]observe.Called{created, deleted, restored, deleted}, "", []string{"Later, at 12:00:03.000, kubectl (admin) deleted"}, "restored"},
 		"created after that":     {[]observe.Called{deleted, restored, deleted, created}, "", []string{"was created"}, "Later"},
 		"changed by a restore":   {[]observe.Called{created, scaled, restored}, "", []string{"was created"}, "Later"},
-		"removed by a restore":   {[]observe.Called{created, removed}, "", []string{later + "removed Deployment web"}, "restored"},
+		"changed after a restore": {[]observe.Called{created, deleted, restored, patchedLater}, "", []string{
+			"Later, at 12:00:02.000, kubectl (admin) restored Deployment web.\nLater, at 12:00:03.000, kubectl (admin) patched Deployment web: \"why web --changed\" shows the last change."}, ""},
+		"removed by a restore": {[]observe.Called{created, removed}, "", []string{later + "removed Deployment web"}, "restored"},
 
 		"changed since":                    {[]observe.Called{created, scaled, status}, "", []string{"was created", later + `scaled Deployment web: "why web --changed" shows the last change.`}, "times"},
 		"changed twice":                    {[]observe.Called{created, patched, scaled, status}, "", []string{`Later changed 2 times by requests of users, last at 12:00:02.000, kubectl (admin) scaled Deployment web: "why web --changed" shows the last change.`}, ""},

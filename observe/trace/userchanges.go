@@ -79,6 +79,18 @@ func (c *Chain) writeUserChanges(p *painter) {
 	p.writeSentence(p.sentence(text))
 }
 
+// sinceBeforeUserChanges returns how many nodes of Since are earlier than the last change by a user, such as a restore.
+func (c *Chain) sinceBeforeUserChanges() (n int) {
+	if len(c.userChanges) == 0 {
+		return 0
+	}
+	last := c.userChanges[len(c.userChanges)-1]
+	for n < len(c.Since) && c.Since[n].Time.Before(last.Time) {
+		n++
+	}
+	return n
+}
+
 // writeIgnored says which controllers have ignored the last change, which a user has made.
 func (c *Chain) writeIgnored(p *painter) {
 	for _, e := range c.ignored {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -33,6 +34,13 @@ func envCommand(path string) string { return ". " + quoteWord(filepath.ToSlash(p
 // paths, such as /metrics, as they are.
 const shimHead = "#!/bin/sh\nexport MSYS_NO_PATHCONV=1 MSYS2_ARG_CONV_EXCL='*'\n"
 
+// DataDirEnv and NamespaceEnv are set by the kubectl and the ctrlplane of a lesson's shell: the data folder of the control plane
+// and the namespace that commands without a selection use there.
+const (
+	DataDirEnv   = "CTRLPLANE_LESSON_DATA_DIR"
+	NamespaceEnv = "CTRLPLANE_LESSON_NAMESPACE"
+)
+
 // shimScripts are a kubectl and a ctrlplane that use the lesson's control plane and
 // namespace.
 func shimScripts(program string, target []string, kubeconfig, namespace string) map[string]string {
@@ -40,7 +48,7 @@ func shimScripts(program string, target []string, kubeconfig, namespace string) 
 	for _, t := range target {
 		words = append(words, quoteWord(t))
 	}
-	ctrlplane := strings.Join(words, " ")
+	ctrlplane := fmt.Sprintf("env %s=%s %s=%s %s", DataDirEnv, quoteWord(dataDirOf(target)), NamespaceEnv, namespace, strings.Join(words, " "))
 	return map[string]string{
 		"kubectl": shimHead + fmt.Sprintf("exec %s kubectl --kubeconfig %s \"$@\"\n", ctrlplane, quoteWord(kubeconfig)),
 		"ctrlplane": shimHead + fmt.Sprintf(`case "$*" in *--metrics*) exec %s "$@" ;; esac # watches another process
@@ -51,6 +59,14 @@ esac
 exec %s "$@"
 `, words[0], namespace, quoteWord(kubeconfig), ctrlplane),
 	}
+}
+
+// dataDirOf returns the data folder among flags that select a control plane; "" if they select it otherwise.
+func dataDirOf(target []string) string {
+	if i := slices.Index(target, "--data-dir"); i >= 0 && i+1 < len(target) {
+		return target[i+1]
+	}
+	return ""
 }
 
 // quoteWord quotes a word for the shell.

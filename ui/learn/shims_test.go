@@ -27,10 +27,10 @@ func TestShimsSelectTheLesson(t *testing.T) {
 		t.Fatal(err)
 	}
 	program := filepath.Join(dir, "program")
-	if err := os.WriteFile(program, []byte("#!/bin/sh\nprintf '<%s>' \"$MSYS_NO_PATHCONV\" \"$MSYS2_ARG_CONV_EXCL\" \"$@\"\n"), 0o700); err != nil {
+	if err := os.WriteFile(program, []byte("#!/bin/sh\nprintf '<%s>' \"$MSYS_NO_PATHCONV\" \"$MSYS2_ARG_CONV_EXCL\" \"$CTRLPLANE_LESSON_NAMESPACE:$CTRLPLANE_LESSON_DATA_DIR\" \"$@\"\n"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	s, err := newShell(dir, dir, "lesson-1", &rest.Config{Host: "https://127.0.0.1:1"}, program, []string{"--name", "a b"})
+	s, err := newShell(dir, dir, "lesson-1", &rest.Config{Host: "https://127.0.0.1:1"}, program, []string{"--data-dir", "a b"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -38,9 +38,9 @@ func TestShimsSelectTheLesson(t *testing.T) {
 	other.env = os.Environ()
 	kubeconfig := filepath.Join(dir, "kubeconfig")
 	for line, want := range map[string]string{
-		`kubectl get pods -o "name"`:       "<--name><a b><kubectl><--kubeconfig><" + kubeconfig + "><get><pods><-o><name>",
-		"ctrlplane why $NS":                "<--name><a b><why><-n><lesson-1><lesson-1>",
-		"ctrlplane top --metrics http://x": "<top><--metrics><http://x>",
+		`kubectl get pods -o "name"`:       "<lesson-1:a b><--data-dir><a b><kubectl><--kubeconfig><" + kubeconfig + "><get><pods><-o><name>",
+		"ctrlplane why $NS":                "<lesson-1:a b><--data-dir><a b><why><-n><lesson-1><lesson-1>",
+		"ctrlplane top --metrics http://x": "<:><top><--metrics><http://x>",
 	} {
 		for shell, line := range map[*shell]string{s: line, &other: envCommand(filepath.Join(dir, envFile)) + "; " + line} {
 			got, err := shell.commandOutput(t.Context(), line)

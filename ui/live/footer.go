@@ -118,33 +118,60 @@ func (m model) asksUser() bool {
 func (m model) questionLine(w int) line {
 	switch {
 	case m.askingQuit:
-		question := m.askQuit()
-		if room := w - len("[s]top  [l]eave it running here  [esc] cancel"); textWidth(question) > room {
-			question = truncate(question, room-1, m.theme.ellipsis()) + " "
-			if !m.ephemeral {
-				question = " Stop it? "
-			}
-		}
-		return line{{question, strong}, {" [s]", highlight}, {"top  ", plain},
-			{"[l]", highlight}, {"eave it running here  ", plain}, {"[esc]", highlight}, {" cancel", plain}}
+		return m.quitLine(w)
 	case m.confirming != nil:
-		verb, what := "Stop", " This ends its workers, event handlers and queues."
-		switch m.confirming.verb {
-		case verbs.Start:
-			verb, what = "Start", " This builds and runs it again."
-		case verbs.Remove:
-			verb, what = "Remove", " Its process has ended; its records remain."
-			if c, _ := m.findController(m.confirming.controller); c.IsSilent() {
-				what = " Its process has ended or is suspended; its interventions end."
-			}
-		}
-		if w < 100 {
-			what = ""
-		}
-		return line{{" " + verb + " " + m.confirming.controller + "?", strong}, {what + "  ", plain},
-			{"[y]", highlight}, {"es  ", plain}, {"[esc]", highlight}, {" cancel", plain}}
+		return m.confirmationLine(w)
 	}
 	return nil
+}
+
+// quitLine returns the question whether to stop the control plane: as much of it as leaves room for its answers.
+func (m model) quitLine(w int) line {
+	answers := func(leave string) line {
+		return line{{" [s]", highlight}, {"top  ", plain}, {"[l]", highlight}, {"eave " + leave + "  ", plain}, {"[esc]", highlight}, {" cancel", plain}}
+	}
+	question, here := m.askQuit(), answers("it running here")
+	room := w - here.width()
+	short := " Stop it? "
+	switch {
+	case textWidth(question) <= room:
+	case m.ephemeral && room > len(short):
+		question = truncate(question, room-1, m.theme.ellipsis()) + " "
+	case len(short) <= room:
+		question = short
+	case len(short) <= w-answers("running").width():
+		return append(styledLine(short, strong), answers("running")...)
+	default:
+		return answers("running")
+	}
+	return append(styledLine(question, strong), here...)
+}
+
+// confirmationLine returns the question whether to intervene: as much of it as leaves room for its answers.
+func (m model) confirmationLine(w int) line {
+	name := m.confirming.controller
+	verb, what := "Stop", " This ends its workers, event handlers and queues."
+	switch m.confirming.verb {
+	case verbs.Start:
+		verb, what = "Start", " This builds and runs it again."
+	case verbs.Remove:
+		verb, what = "Remove", " Its process has ended; its records remain."
+		if c, _ := m.findController(name); c.IsSilent() {
+			what = " Its process has ended or is suspended; its interventions end."
+		}
+	}
+	answers := line{{"  ", plain}, {"[y]", highlight}, {"es  ", plain}, {"[esc]", highlight}, {" cancel", plain}}
+	room := w - answers.width()
+	for _, question := range []line{
+		{{" " + verb + " " + name + "?", strong}, {what, plain}},
+		{{" " + verb + " " + name + "?", strong}},
+		{{" " + verb + " " + ui.ShortName(name) + "?", strong}},
+	} {
+		if question.width() <= room {
+			return append(question, answers...)
+		}
+	}
+	return append(styledLine(truncate(" "+verb+" "+ui.ShortName(name), room-1, m.theme.ellipsis())+"?", strong), answers...)
 }
 
 // footerLine returns the last line: an open question, the text being typed, or

@@ -24,6 +24,7 @@ type interventionResult struct {
 	action     action
 	controller string
 	stepped    *control.SteppedWrite // of a step; nil if no write was held
+	resumed    bool                  // the controller of a step was resumed before it wrote
 	err        error
 }
 
@@ -149,7 +150,12 @@ func (m model) startIntervention(a action, name, verb string, do func(context.Co
 
 func (m model) stepFunc(name string) func(context.Context, *interventionResult) {
 	interventions := m.interventionsIn(name)
-	return func(ctx context.Context, h *interventionResult) { h.stepped, h.err = interventions.Step(ctx, name) }
+	return func(ctx context.Context, h *interventionResult) {
+		if h.stepped, h.err = interventions.Step(ctx, name); h.err != nil {
+			held, err := interventions.HeldWrites(ctx, name, 0)
+			h.resumed = err == nil && !held.Paused
+		}
+	}
 }
 
 // runIntervention returns a command that runs an intervention in the background.
@@ -191,6 +197,7 @@ func (m model) applyIntervention(h interventionResult) model {
 		m.inProgress = ""
 	}
 	switch {
+	case h.resumed: // the user has seen that: it was paused when s was pressed
 	case h.err != nil:
 		m.message = words.OneLine(h.err.Error())
 	case h.action != stepOnce: // the next snapshot shows the new state

@@ -19,6 +19,7 @@ type intervenableSource struct {
 	control.Interventions
 	calls   []string
 	refused error
+	listed  bool // HeldWrites is not refused
 	held    control.HeldWriteList
 	stepped *control.SteppedWrite
 }
@@ -50,6 +51,9 @@ func (h *intervenableSource) Step(_ context.Context, n string) (*control.Stepped
 }
 
 func (h *intervenableSource) HeldWrites(_ context.Context, n string, _ int) (control.HeldWriteList, error) {
+	if h.listed {
+		return h.held, nil
+	}
 	return h.held, h.refused
 }
 
@@ -199,6 +203,20 @@ func TestResumeWhileStepWaits(t *testing.T) {
 	}
 }
 
+// A step that ends because the controller was resumed does not look like a failure of that.
+func TestResumeEndsStep(t *testing.T) {
+	h := sourceWithHeldWrites()
+	m := modelOnQueue(t, h, "replicaset")
+	next, step := m.Update(keyMsg("s"))
+	m = pressAndRun(t, next.(model), "p")
+	h.refused, h.held.Paused = errors.New("controller replicaset-controller is not paused: pause it first"), false
+	m.message = "" // as the next key does
+	h.listed = true
+	if m = sendMsgs(t, m, step()); m.message != "" || m.stepping {
+		t.Errorf("message %q", m.message)
+	}
+}
+
 func TestMetricsSourceOffersNoInterventions(t *testing.T) {
 	m := modelOnQueue(t, &fixedSource{snapshot: burstSnapshot()}, "replicaset")
 	for _, key := range []string{"p", "s", "x"} {
@@ -252,6 +270,31 @@ func TestInterventionScreens(t *testing.T) {
 			m = test.do(t, m)
 			expectScreen(t, "interventions/"+test.name, m)
 		})
+	}
+}
+
+// TestQuestionsKeepTheirAnswers: however long the name of a controller is, the keys that answer a question are visible.
+func TestQuestionsKeepTheirAnswers(t *testing.T) {
+	const long = "certificatesigningrequest-approving-controller"
+	for _, verb := range []string{"stop", "start", "remove"} {
+		m := newPlainModel(t, Options{Source: sourceWithHeldWrites()}, 100, 30)
+		m.confirming = &confirmation{long, verb}
+		for w := minWidth; w <= 160; w++ {
+			got := m.footerLine(w)
+			if text := got.plainText(); !strings.HasSuffix(text, "?  [y]es  [esc] cancel") && !strings.HasSuffix(text, ".  [y]es  [esc] cancel") || got.width() > w {
+				t.Fatalf("%s in %d columns: %q", verb, w, text)
+			}
+		}
+	}
+	for _, ephemeral := range []bool{false, true} {
+		m := newPlainModel(t, Options{Source: sourceWithHeldWrites(), Ephemeral: ephemeral}, 100, 30)
+		m.askingQuit = true
+		for w := minWidth; w <= 160; w++ {
+			got := m.footerLine(w)
+			if text := got.plainText(); !strings.Contains(text, " [s]top  [l]eave ") || !strings.HasSuffix(text, "  [esc] cancel") || got.width() > w {
+				t.Fatalf("quit in %d columns: %q", w, text)
+			}
+		}
 	}
 }
 

@@ -70,7 +70,7 @@ func TestQuestionsOfTooSmallTerminal(t *testing.T) {
 		{"q", 100, 8, " Stop the control plane?  [s]top  [l]eave it running here  [esc] cancel"},
 		{"q", 39, 9, " Stop the control plane?  [s]top\n [l]eave it running here  [esc] cancel"},
 		{"x", 30, 9, " Stop\n endpointslice-controller?\n [y]es  [esc] cancel"},
-		{"x", 30, 1, " Stop endpointslice-controlle…"},
+		{"x", 30, 1, " Stop e…?  [y]es  [esc] cancel"},
 	} {
 		m := pressKeys(t, modelOnQueue(t, sourceWithHeldWrites(), "endpoint_slice"), tc.key)
 		m = sendMsgs(t, m, tea.WindowSizeMsg{Width: tc.w, Height: tc.h})

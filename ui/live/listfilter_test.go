@@ -61,9 +61,14 @@ func TestClientWithoutWrites(t *testing.T) {
 }
 
 func TestNoWarnings(t *testing.T) {
-	m := newPlainModel(t, Options{Source: &fixedSource{snapshot: idleSnapshot()}}, 100, 24)
-	if got := pressKeys(t, m, "W").View().Content; !strings.Contains(got, "none of ctrlplane itself since the start") {
+	source := &fixedSource{snapshot: idleSnapshot()}
+	own := newPlainModel(t, Options{Source: source, Warnings: func() []string { return nil }}, 100, 24)
+	if got := pressKeys(t, own, "W").View().Content; !strings.Contains(got, "none of ctrlplane itself since the start") {
 		t.Errorf("got\n%s", got)
+	}
+	attached := newPlainModel(t, Options{Source: source}, 100, 24) // which does not have them
+	if got := pressKeys(t, attached, "W").View().Content; strings.Contains(got, "none of ctrlplane") || !strings.Contains(got, "Activity has the warnings of ctrlplane itself") {
+		t.Errorf("attached:\n%s", got)
 	}
 }
 

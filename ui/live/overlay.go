@@ -147,7 +147,13 @@ func (m model) overlayLines(w int) []line {
 	if m.overlay == warningsOverlay {
 		var lines []line
 		if len(m.warnings) == 0 {
-			lines = append(lines, styledLine("  none of ctrlplane itself since the start; Activity has those of controllers and Kubernetes Events", faint))
+			text := "none of ctrlplane itself since the start; Activity has those of controllers and Kubernetes Events"
+			if m.warn == nil {
+				text = "Activity has the warnings of ctrlplane itself, of controllers, and Kubernetes Events; only the terminal of its process has those of its start"
+			}
+			for _, part := range wrapWords(text, w-4) {
+				lines = append(lines, styledLine("  "+part, faint))
+			}
 		}
 		for _, warning := range m.warnings {
 			for i, part := range wrapWords(words.OneLine(warning), w-4) {

@@ -162,7 +162,7 @@ func TestRestartedControlPlaneResetsFeed(t *testing.T) {
 func TestRestoreIsShown(t *testing.T) {
 	source := &fixedSource{snapshot: idleSnapshot(), records: recordsOf(
 		&observe.Logged{Controller: "job-controller", Level: levelWarn, Message: "a warning"},
-		&observe.Logged{Controller: "ctrlplane", Level: levelWarn, Message: "a snapshot was restored: 2 objects changed"},
+		&observe.Logged{Controller: "ctrlplane", Level: levelInfo, Message: "a snapshot was restored: 2 objects changed"},
 	)}
 	entries := newTestModel(t, Options{Source: source}, 120, 40).currentScreen().feed.entries
 	if len(entries) != 1 || !strings.Contains(describeRecord(entries[0].record).subject, "a snapshot was restored") {

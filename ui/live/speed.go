@@ -68,6 +68,9 @@ func (m model) stepKey() (model, tea.Cmd) {
 		return m, nil
 	}
 	m.steppingKey = true
+	if m.waitingKeys() == 0 {
+		m.message = "no key waits: the next one will be released"
+	}
 	return m, m.speedCmd(func(ctx context.Context, speed control.SpeedControl) speedResult {
 		key, err := speed.StepKey(ctx)
 		return speedResult{released: key, err: err}

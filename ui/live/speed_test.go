@@ -75,11 +75,25 @@ func TestStepByStep(t *testing.T) {
 	}
 	expectScreen(t, "step by step", m)
 	m, cmd := m.performAction(stepOnce)
+	if m.message != "" {
+		t.Errorf("message %q while keys wait", m.message)
+	}
 	m, _ = m.applySpeed(cmd().(speedResult))
 	if want := "released: deployment works on default/web-17"; m.message != want {
 		t.Errorf("message %q, want %q", m.message, want)
 	}
 	expectScreen(t, "step by step controller", pullOnce(t, pressKeys(t, m, "enter")))
+}
+
+// While no key waits, s says what it waits for.
+func TestStepWaitsForTheNextKey(t *testing.T) {
+	source := newPacedSource()
+	source.snapshot = idleSnapshot()
+	source.snapshot.Process.Speed = observe.SpeedStep
+	m := pressKeys(t, newPlainModel(t, Options{Source: source}, 100, 30), "s")
+	if want := "no key waits: the next one will be released"; m.message != want {
+		t.Errorf("message %q, want %q", m.message, want)
+	}
 }
 
 // A source of metrics has no speed.
@@ -141,7 +155,7 @@ func TestFeedShowsEventsAndRestores(t *testing.T) {
 			Event: &observe.KubernetesEvent{Type: "Warning", Reason: "FailedScheduling", Note: "0/3 nodes are available: 3 Insufficient cpu.", Regarding: webPod}},
 		&observe.Called{Controller: "kube-scheduler", Verb: "create", Status: 201, Object: observe.Object{Resource: "events", Name: "web.2"},
 			Event: &observe.KubernetesEvent{Type: "Normal", Reason: "Scheduled", Regarding: webPod}},
-		&observe.Logged{Controller: ownSource, Level: levelWarn, Message: "snapshot demo was restored"},
+		&observe.Logged{Controller: ownSource, Level: levelInfo, Message: "snapshot demo was restored"},
 	)
 	m := newPlainModel(t, Options{Source: &inspectableSource{&fixedSource{snapshot: idleSnapshot(), records: records}, webInspection()}}, 140, 40)
 	got := m.View().Content

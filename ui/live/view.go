@@ -45,8 +45,12 @@ func (m model) drawScreen() []string {
 // comes first: keys answer it at every size.
 func (m model) tooSmallLines() []string {
 	if l := m.questionLine(max(m.width, 2*minWidth)); l != nil {
+		parts := l.wrap(m.width, m.height)
+		if parts[len(parts)-1].width() > m.width { // the answers are at the end
+			parts = m.questionLine(m.width).wrap(m.width, m.height)
+		}
 		var lines []string
-		for _, part := range l.wrap(m.width, m.height) {
+		for _, part := range parts {
 			lines = append(lines, m.theme.renderLine(part, m.width, false))
 		}
 		return lines
