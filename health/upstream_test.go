@@ -74,6 +74,7 @@ func TestUpstreamEvictsWithOneBudget(t *testing.T) {
 	for _, want := range []string{
 		"if len(pdbs) > 1 {",
 		"This pod has more than one PodDisruptionBudget, which the eviction subresource does not support.",
+		"if pod.Status.Phase == api.PodSucceeded || pod.Status.Phase == api.PodFailed ||",
 		"pod.Status.Phase == api.PodPending || !pod.ObjectMeta.DeletionTimestamp.IsZero()",
 	} {
 		if !strings.Contains(source, want) {
