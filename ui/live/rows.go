@@ -154,8 +154,9 @@ func compareLoad(a, b row) int {
 	return cmp.Or(-cmp.Compare(aLoad, bLoad), -cmp.Compare(aPast, bPast))
 }
 
+// compareName compares the names that the table shows.
 func compareName(a, b row) int {
-	return cmp.Or(cmp.Compare(a.controller, b.controller), cmp.Compare(a.name, b.name))
+	return cmp.Or(cmp.Compare(ui.ShortName(a.controller), ui.ShortName(b.controller)), cmp.Compare(a.controller, b.controller), cmp.Compare(a.name, b.name))
 }
 
 // rowsOf returns a row for every queue and every controller without a queue.
