@@ -58,6 +58,7 @@ func (p *controlPlane) checkOptions(context.Context) (err error) {
 	p.supervisor, err = controllers.New(controllers.Config{
 		List:              c.Select,
 		Extra:             extra,
+		Others:            notControllers,
 		Args:              c.Args,
 		CACert:            p.certs.CACert,
 		CAKey:             p.certs.CAKey,

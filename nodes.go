@@ -24,6 +24,12 @@ import (
 // kubeletName is the controller that the records of simulated kubelets name.
 const kubeletName = "simulated-kubelet"
 
+// notControllers are what is observed like controllers, and what to use in place of an intervention in it.
+var notControllers = map[string]string{
+	kubeletName:   `"ctrlplane controllers speed" slows it down, "ctrlplane nodes fail" stops it on a node`,
+	apiServerName: `"ctrlplane clients" lists the programs whose requests can be paused, delayed or failed`,
+}
+
 func (p *controlPlane) nodesConfig() nodes.Config {
 	c, pace := p.config.Nodes, p.pace // client-go keeps WaitTurn, which must not keep p
 	return nodes.Config{

@@ -35,6 +35,9 @@ type Config struct {
 
 	// Extra are controllers that upstream does not have.
 	Extra []ExtraController
+	// Others are what else acts and is observed: not controllers, but users may take them for some. The values say what to
+	// use in place of an intervention.
+	Others map[string]string
 
 	// CACert and CAKey are the files of the certificate authority that signs
 	// certificate requests, and that is published in every namespace.

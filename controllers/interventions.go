@@ -265,6 +265,9 @@ func (i interventions) resolveNames(names []string, all func(Status) bool) (list
 		if canonical := aliases[name]; canonical != "" {
 			name = canonical
 		}
+		if instead, is := i.s.cfg.Others[name]; is {
+			return nil, usage.Errorf("%s is not a controller: %s", name, instead)
+		}
 		if !slices.Contains(known, name) {
 			return nil, usage.Errorf("unknown controller %q: %s", name, suggestController(name, known, aliases))
 		}

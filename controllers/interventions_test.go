@@ -14,7 +14,7 @@ import (
 )
 
 func TestInterventionsResolveNames(t *testing.T) {
-	s, err := New(Config{Logger: slog.New(slog.DiscardHandler), PodCIDR: "10.0.0.0/9", Extra: []ExtraController{{Name: "kube-scheduler", Aliases: []string{"scheduler"}, OffReason: "no"}}})
+	s, err := New(Config{Logger: slog.New(slog.DiscardHandler), PodCIDR: "10.0.0.0/9", Extra: []ExtraController{{Name: "kube-scheduler", Aliases: []string{"scheduler"}, OffReason: "no"}}, Others: map[string]string{"simulated-kubelet": "use another"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -35,6 +35,7 @@ func TestInterventionsResolveNames(t *testing.T) {
 		"job deploymnt":                    `unknown controller "deploymnt": did you mean "deployment"?`,
 		"service-account-token-controller": `unknown controller "service-account-token-controller": did you mean "serviceaccount-token-controller"?`,
 		"job,cronjob":                      `unknown controller "job,cronjob": did you mean "job"?`,
+		"job simulated-kubelet":            "simulated-kubelet is not a controller: use another",
 		"* job":                            `unknown controller "*": "ctrlplane controllers" lists them`,
 	} {
 		if _, err := i.resolveNames(strings.Fields(names), all); err == nil || err.Error() != want || !errors.As(err, new(usage.Error)) {

@@ -233,11 +233,19 @@ func plural(resource string) string {
 
 // DescribeLastRequest describes a client's last request: "patch sites.example.com shop/shop 200".
 func DescribeLastRequest(c observe.Client) string {
-	if c.Last == nil {
+	return describeLast(c.Last, observe.Object.GroupResource, func(status int) string { return fmt.Sprintf("%d %s", status, http.StatusText(status)) })
+}
+
+// ShortLastRequest is DescribeLastRequest without the API group and the text of the status.
+func ShortLastRequest(c observe.Client) string {
+	return describeLast(c.Last, func(o observe.Object) string { return o.Resource }, strconv.Itoa)
+}
+
+func describeLast(l *observe.Called, resource func(observe.Object) string, failure func(int) string) string {
+	if l == nil {
 		return ""
 	}
-	l := c.Last
-	what := l.Object.GroupResource()
+	what := resource(l.Object)
 	if l.Subresource != "" {
 		what += "/" + l.Subresource
 	}
@@ -249,7 +257,7 @@ func DescribeLastRequest(c observe.Client) string {
 	case l.Conflict:
 		status = "conflict"
 	case l.Status >= http.StatusBadRequest:
-		status = fmt.Sprintf("%d %s", l.Status, http.StatusText(l.Status))
+		status = failure(l.Status)
 	case l.Status > 0:
 		status = strconv.Itoa(l.Status)
 	}

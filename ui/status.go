@@ -26,7 +26,7 @@ func WriteStatus(w io.Writer, s observe.Snapshot, objects string, wide bool, wid
 		queues = func(s observe.Snapshot, _ int) string { return formatTable(wideRows(s.Queues)) }
 		states = func(rows [][]string, _ int) string { return formatTable(rows) }
 	}
-	_, err := io.WriteString(w, formatHeadline(s, width)+states(troubleRows(s), width)+objects+
+	_, err := io.WriteString(w, formatHeadline(s, width)+states(clientTroubleRows(s), width)+states(troubleRows(s), width)+objects+
 		queues(s, width)+formatClients(s.Clients, wide, width, s.Time)+states(offRows(s), width))
 	return err
 }
@@ -103,8 +103,8 @@ func formatUptime(d time.Duration) string {
 	}
 }
 
-// formatBusyTable shows the queues that had work, deepest first, without those of the API
-// server itself that are idle.
+// formatBusyTable shows the queues that had work, deepest first and then by name, without those
+// of the API server itself that are idle.
 func formatBusyTable(s observe.Snapshot, width int) string {
 	rows := [][]string{{"CONTROLLER", "DEPTH", "IN FLIGHT", "ADDS", "DONE", "RETRIES", "QUEUE P99", "WORK P99"}}
 	several := map[string]int{}
@@ -118,7 +118,7 @@ func formatBusyTable(s observe.Snapshot, width int) string {
 	for _, q := range busyQueues(s.Queues) {
 		add(q)
 	}
-	internal := 0
+	busy, internal := len(rows), 0
 	for _, q := range s.Queues {
 		switch {
 		case q.Pending() > 0 && !q.Outside:
@@ -128,12 +128,17 @@ func formatBusyTable(s observe.Snapshot, width int) string {
 			add(q)
 		}
 	}
+	sortByName(rows[busy:])
 	cutLabels(rows, width)
 	text := formatTable(rows)
 	if internal > 0 && text != "" {
 		text += "and " + CountNoun(internal, "idle queue") + " of the API server itself: -o wide shows them\n"
 	}
 	return text
+}
+
+func sortByName(rows [][]string) {
+	slices.SortStableFunc(rows, func(a, b []string) int { return cmp.Compare(a[0], b[0]) })
 }
 
 // minLabel is the width that labels keep, however wide the numbers are.
@@ -169,11 +174,12 @@ func queueLabel(q observe.Queue, several bool) string {
 	return words.OneLine(label)
 }
 
-// formatStates is a table of states, whose last column is wrapped.
+// formatStates is a table of states, in the order of the names that it shows. Its last column is wrapped.
 func formatStates(rows [][]string, width int) string {
 	for _, row := range rows {
 		row[0] = ShortName(row[0])
 	}
+	sortByName(rows[1:])
 	return formatWrapped(rows, width)
 }
 
@@ -241,11 +247,10 @@ func offRows(s observe.Snapshot) [][]string {
 	return rows
 }
 
-// troubleRows returns the other controllers that are not running or have an
-// intervention, failing keys, and the clients that have an intervention or are refused
-// what they read.
-func troubleRows(s observe.Snapshot) [][]string {
+// clientTroubleRows returns the clients that have an intervention or are refused what they read.
+func clientTroubleRows(s observe.Snapshot) [][]string {
 	rows := [][]string{slices.Clone(stateHeading)}
+	rows[0][0] = "CLIENT"
 	for _, c := range s.Clients {
 		if c.Reason != "" {
 			rows = append(rows, []string{c.Name, c.State, WithHeld(c.Reason, c.Held)})
@@ -256,6 +261,12 @@ func troubleRows(s observe.Snapshot) [][]string {
 			}
 		}
 	}
+	return rows
+}
+
+// troubleRows returns the other controllers that are not running or have an intervention, and failing keys.
+func troubleRows(s observe.Snapshot) [][]string {
+	rows := [][]string{slices.Clone(stateHeading)}
 	for _, c := range s.Controllers {
 		if isOffByDesign(c) {
 			continue

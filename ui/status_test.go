@@ -152,6 +152,29 @@ func TestStatusBeginsWithWhatFails(t *testing.T) {
 }
 
 // TestStatusNamesTheLeader has a control plane on standby not look settled or busy.
+// Tables are in the order of the names that they show, and clients are not listed as controllers.
+func TestStatusIsSortedByWhatItShows(t *testing.T) {
+	s := idleSnapshot()
+	s.Clients = []observe.Client{{Name: "kubectl (admin)", State: observe.StatePaused, Reason: "its writes are held", Held: 1}}
+	for _, name := range []string{"certificatesigningrequest-signing-controller", "cloud-node-controller", "deployment-controller"} {
+		s.Controllers = append(s.Controllers, observe.Controller{Name: name, State: observe.StatePaused, Reason: "its writes are held"})
+		s.Queues = append(s.Queues, observe.Queue{Controller: name, Name: name, Adds: 1})
+	}
+	var out strings.Builder
+	if err := WriteStatus(&out, s, "", false, 100); err != nil {
+		t.Fatal(err)
+	}
+	got := out.String()
+	for _, want := range []string{"CLIENT   STATE   WHY\nkubectl  paused  1 write is held\n\nCONTROLLER   STATE   WHY\ncloud-node   paused", "\ncsr-signing  paused", "\ncloud-node   0 ", "\ncsr-signing  0 "} {
+		if !strings.Contains(got, want) {
+			t.Errorf("no %q in\n%s", want, got)
+		}
+	}
+	if strings.Index(got, "\ncsr-signing  0") < strings.Index(got, "\ncloud-node   0") {
+		t.Errorf("queues are not sorted:\n%s", got)
+	}
+}
+
 func TestStatusNamesTheLeader(t *testing.T) {
 	for want, p := range map[string]observe.Process{
 		"b is ready and on standby: the controllers run in host_a_1, which holds the lease\n": {Name: "b", State: observe.Ready, Leader: observe.LeaderOther, LeaseHolder: "host_a_1"},

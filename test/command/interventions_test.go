@@ -74,6 +74,7 @@ func TestInterventionVerbs(t *testing.T) {
 	}
 	for args, want := range map[string]string{
 		"pause replicasett":               `unknown controller "replicasett": did you mean "replicaset"?`,
+		"pause kubelet":                   "simulated-kubelet is not a controller: ",
 		"held replicaset":                 "controller replicaset-controller is not paused: pause it first",
 		"step replicaset":                 "controller replicaset-controller is not paused: pause it first",
 		"step replicaset --until settled": "controller replicaset-controller is not paused: pause it first",

@@ -63,7 +63,7 @@ const (
 	clientRateWidth     = 6
 	clientErrorWidth    = 6
 	clientConflictWidth = 9
-	clientWatchWidth    = 20
+	maxClientWatchWidth = 20
 	minClientWidth      = 18
 )
 
@@ -72,10 +72,10 @@ func (m model) clientLines(w, h int) []string {
 	s := m.currentScreen()
 	focused := s.focus == upperPane
 	list := m.listedClients()
-	name, last := m.clientWidths(w)
+	name, watches, last := m.clientWidths(w)
 	tail := m.theme.ellipsis()
 	head := alignLeft("CLIENT", name, tail) + alignRight("REQ/S", clientRateWidth+columnGap, tail) + alignRight("ERRORS", clientErrorWidth+columnGap, tail) +
-		alignRight("CONFLICTS", clientConflictWidth+columnGap, tail) + spaces(columnGap) + alignLeft("WATCHES", clientWatchWidth, tail)
+		alignRight("CONFLICTS", clientConflictWidth+columnGap, tail) + spaces(columnGap) + alignLeft("WATCHES", watches, tail)
 	if last > 0 {
 		head += spaces(columnGap) + alignLeft("LAST REQUEST", last, tail)
 	}
@@ -96,26 +96,37 @@ func (m model) clientLines(w, h int) []string {
 	l := s.view.clampToList(len(list), h-2)
 	for i := l.top; i < len(list) && i < l.top+h-2; i++ {
 		selected := focused && i == l.cursor
-		lines = append(lines, m.theme.renderLine(append(m.cursorMark(selected), m.clientRow(list[i], name, last)...), w, selected))
+		lines = append(lines, m.theme.renderLine(append(m.cursorMark(selected), m.clientRow(list[i], name, watches, last)...), w, selected))
 	}
 	return lines
 }
 
-// clientWidths returns the widths of the name and of the last request, which is left out
+// clientWidths returns the widths of the name, of the watches, and of the last request, which is left out
 // where space is missing.
-func (m model) clientWidths(w int) (name, last int) {
+func (m model) clientWidths(w int) (name, watches, last int) {
+	watches = len("WATCHES")
 	for _, c := range m.snapshot.Clients {
 		name = max(name, textWidth(words.OneLine(c.Name)))
+		watches = max(watches, textWidth(m.watchesText(c)))
 	}
-	rest := w - tableMargin - clientRateWidth - clientErrorWidth - clientConflictWidth - clientWatchWidth - 4*columnGap
+	watches = min(watches, maxClientWatchWidth)
+	rest := w - tableMargin - clientRateWidth - clientErrorWidth - clientConflictWidth - watches - 4*columnGap
 	if rest < 2*minClientWidth+columnGap {
-		return max(min(name, rest), minClientWidth), 0
+		return max(min(name, rest), minClientWidth), watches, 0
 	}
 	name = max(min(name, rest-columnGap-minClientWidth), minClientWidth)
-	return name, rest - columnGap - name
+	return name, watches, rest - columnGap - name
 }
 
-func (m model) clientRow(c observe.Client, name, last int) line {
+func (m model) watchesText(c observe.Client) string {
+	text := words.OneLine(ui.DescribeWatches(c.Watches, 2))
+	if m.theme.ascii {
+		text = strings.ReplaceAll(text, "×", "x")
+	}
+	return text
+}
+
+func (m model) clientRow(c observe.Client, name, watches, last int) line {
 	tail := m.theme.ellipsis()
 	nameStyle := plain
 	switch {
@@ -134,17 +145,16 @@ func (m model) clientRow(c observe.Client, name, last int) line {
 	if text := formatRate(c.RequestRate); text != "" {
 		rate = span{alignRight(text, clientRateWidth+columnGap, tail), strong}
 	}
-	watches := ui.DescribeWatches(c.Watches, 2)
-	if m.theme.ascii {
-		watches = strings.ReplaceAll(watches, "×", "x")
-	}
 	row := line{
 		{alignLeft(words.OneLine(c.Name), name, tail), nameStyle}, rate,
 		number(c.Errors, clientErrorWidth+columnGap, bad), number(c.Conflicts, clientConflictWidth+columnGap, caution),
-		{spaces(columnGap) + alignLeft(words.OneLine(watches), clientWatchWidth, tail), plain},
+		{spaces(columnGap) + alignLeft(m.watchesText(c), watches, tail), plain},
 	}
 	if last > 0 {
 		text, style := words.OneLine(ui.DescribeLastRequest(c)), faint
+		if textWidth(text) > last {
+			text = words.OneLine(ui.ShortLastRequest(c))
+		}
 		if loops := m.loopsOf(words.OneLine(c.Name)); loops != nil {
 			text, style = describeLoop(loops[0]), caution
 		}

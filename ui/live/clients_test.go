@@ -49,6 +49,17 @@ func TestClientScreens(t *testing.T) {
 	}
 }
 
+// Without watches the last request has their room: its object and its status are what matters.
+func TestLastRequestHasRoom(t *testing.T) {
+	s := clientsSnapshot()
+	s.Clients = s.Clients[1:2]
+	s.Clients[0].Last = &observe.Called{Verb: "get", Object: webDeployment, Status: 404}
+	m := pressKeys(t, newPlainModel(t, Options{Source: &fixedSource{snapshot: s}}, 100, 30), "c")
+	if got := m.View().Content; !strings.Contains(got, "get deployments default/web 404\n") {
+		t.Errorf("got\n%s", got)
+	}
+}
+
 // clientSource is a source whose interventions in controllers and clients differ.
 type clientSource struct {
 	*intervenableSource

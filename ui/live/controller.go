@@ -30,6 +30,8 @@ func (m model) addControllerDetails(s *detailBuilder, sc screen) {
 	c, ok := m.findController(sc.controller)
 	if !ok {
 		s.addField("state", "?")
+	} else if c.State == "" && m.interventionsIn(sc.controller) != nil {
+		s.addField("state", "none: it is not a controller, and cannot be paused, stepped or stopped")
 	} else {
 		m.addStateLine(s, c)
 	}

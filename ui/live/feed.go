@@ -228,12 +228,16 @@ func (m model) itemLine(i feedItem, w int) line {
 }
 
 // controllerWidth returns how wide the name of a controller is in lines of w columns. From 78
-// on none is cut: a long one moves the rest of its line.
+// on none is cut: a long one moves the rest of its line, which volume-provisioner does not from 98 on.
 func controllerWidth(w int, name string) int {
-	if w < 78 {
-		return 13
+	least := 13
+	switch {
+	case w < 78:
+		return least
+	case w >= 98:
+		least = len("volume-provisioner")
 	}
-	return max(min(max(w/5-2, 13), 23), min(textWidth(name), 24))
+	return max(min(max(w/5-2, least), 23), min(textWidth(name), 24))
 }
 
 func (l line) withNote(note string) line {

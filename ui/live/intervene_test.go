@@ -217,6 +217,16 @@ func TestResumeEndsStep(t *testing.T) {
 	}
 }
 
+// The page of the simulated kubelet, which has no state, says that it is not a controller.
+func TestPageOfTheKubelet(t *testing.T) {
+	h := sourceWithHeldWrites()
+	h.snapshot.Controllers = append(h.snapshot.Controllers, observe.Controller{Name: "simulated-kubelet"})
+	m := pullOnce(t, pressKeys(t, modelOnQueue(t, h, "kubelet"), "enter"))
+	if got := m.View().Content; !strings.Contains(got, "state       none: it is not a controller") {
+		t.Errorf("got\n%s", got)
+	}
+}
+
 func TestMetricsSourceOffersNoInterventions(t *testing.T) {
 	m := modelOnQueue(t, &fixedSource{snapshot: burstSnapshot()}, "replicaset")
 	for _, key := range []string{"p", "s", "x"} {

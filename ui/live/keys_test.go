@@ -96,8 +96,8 @@ func TestSort(t *testing.T) {
 		keys []string
 		want []string
 	}{
-		{nil, []string{"replicaset", "deployment", "endpoint_slice"}},                        // activity
-		{[]string{">"}, []string{"bootstrap-signer", "certificatesigningrequest-approving"}}, // controller
+		{nil, []string{"replicaset", "deployment", "endpoint_slice"}}, // activity
+		{[]string{">"}, []string{"bootstrap-signer", "cronjob"}},      // controller: as shown, so that csr-approving comes later
 		{[]string{"r"}, []string{"validatingadmissionpolicy-status", "ttl-after-finished"}},
 		{[]string{">", ">", ">"}, []string{"replicaset", "deployment"}}, // depth
 		{[]string{">", ">", ">", ">"}, []string{"deployment"}},          // retries

@@ -60,6 +60,36 @@ func TestClientWithoutWrites(t *testing.T) {
 	}
 }
 
+// Names of rows that a filter hides take no room from those that it shows.
+func TestFilterNarrowsTheNames(t *testing.T) {
+	s := idleSnapshot()
+	long := strings.Repeat("long", 6)
+	s.Controllers = append(s.Controllers, observe.Controller{Name: long, State: stateRunning})
+	m := newPlainModel(t, Options{Source: &fixedSource{snapshot: s}}, 100, 24)
+	if m.totals.labelWidth != len(long) {
+		t.Errorf("the widest name has %d columns, want %d", m.totals.labelWidth, len(long))
+	}
+	if m = pressKeys(t, m, "/", "r", "e", "p", "l", "enter"); m.totals.labelWidth != len("replicaset") {
+		t.Errorf("with a filter the widest name has %d columns", m.totals.labelWidth)
+	}
+}
+
+// The queues of one controller can be told apart, also in a narrow column.
+func TestLabelsKeepTheEnd(t *testing.T) {
+	for name, want := range map[string]string{
+		"DynamicCABundle-client-ca-bundle": "kube-ap… …lient-ca-bundle",
+		"crd_finalizer":                    "kube-apise… crd_finalizer",
+	} {
+		r := row{controller: "kube-apiserver", name: name, shared: true}
+		if got := r.labelIn(25, "…"); got != want || textWidth(got) > 25 {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+	if got := (row{controller: "deployment-controller", name: "deployment"}).labelIn(18, "…"); got != "deployment" {
+		t.Errorf("got %q", got)
+	}
+}
+
 func TestNoWarnings(t *testing.T) {
 	source := &fixedSource{snapshot: idleSnapshot()}
 	own := newPlainModel(t, Options{Source: source, Warnings: func() []string { return nil }}, 100, 24)

@@ -223,6 +223,7 @@ func (m model) markLines() []line {
 		explain(markConflict, "a conflict: the object had been modified or deleted"),
 		explain("~KEY", "likely key, inferred from calls or events"),
 		explain("?", "unknown"),
+		explain(m.theme.pickGlyph("‖ KEY", "waits KEY"), "the key waits: the speed is below 1×"),
 		explain("retry", "the sync has failed and will be retried"),
 		explain("none", "the call got no response"),
 		explain(m.theme.zeroMark(), "zero, or not measured"),

@@ -154,8 +154,9 @@ func compareLoad(a, b row) int {
 	return cmp.Or(-cmp.Compare(aLoad, bLoad), -cmp.Compare(aPast, bPast))
 }
 
+// compareName compares the names that the table shows.
 func compareName(a, b row) int {
-	return cmp.Or(cmp.Compare(a.controller, b.controller), cmp.Compare(a.name, b.name))
+	return cmp.Or(cmp.Compare(ui.ShortName(a.controller), ui.ShortName(b.controller)), cmp.Compare(a.controller, b.controller), cmp.Compare(a.name, b.name))
 }
 
 // rowsOf returns a row for every queue and every controller without a queue.
@@ -226,12 +227,30 @@ func (r row) label() string {
 	return ui.ShortName(r.controller)
 }
 
+// minShownController is how much of a controller's name is shown before that of its queue.
+const minShownController = 8
+
+// labelIn returns the label for w columns: of one with a queue, the end of that is kept, which tells rows apart.
+func (r row) labelIn(w int, tail string) string {
+	label, controller := r.label(), ui.ShortName(r.controller)
+	queue, has := strings.CutPrefix(label, controller+" ")
+	if textWidth(label) <= w || !has || controller == "" {
+		return label
+	}
+	short := truncate(controller, max(w-1-textWidth(queue), minShownController), tail)
+	room := w - textWidth(short) - 1
+	if over := textWidth(queue) - room; over > 0 && isASCII(queue) {
+		queue = tail + queue[min(over+textWidth(tail), len(queue)):]
+	}
+	return short + " " + queue
+}
+
 // rowTotals aggregates all rows.
 type rowTotals struct {
 	shown, busy, failed int // controllers, and queues of unknown ones, of the rows that are not internal
 	working, lately     int // of the busy ones: with a key now, and without one
 	internal            int
-	labelWidth          int // of the widest name
+	labelWidth          int // of the widest name among the rows of the table
 	queueWidth          int
 	scale               int64 // of the depth bars
 }
@@ -249,8 +268,6 @@ func totalsOf(rows []row, withInternal bool) rowTotals {
 			continue
 		}
 		shown.add(r)
-		t.labelWidth = max(t.labelWidth, textWidth(r.label()))
-		t.queueWidth = max(t.queueWidth, textWidth(r.name))
 		deepest = max(deepest, r.peak())
 		if r.queue != nil {
 			for _, s := range r.queue.History[max(len(r.queue.History)-scaleSeconds, 0):] {
@@ -337,9 +354,13 @@ func (m model) arrangeRows(force bool) model {
 	first := m.screens[0]
 	m.rows, m.idleHidden, m.totals = nil, 0, totalsOf(all, m.showInternal)
 	for _, r := range all {
+		hidden := !r.matchesFilter(first.filter) || r.internal && !m.showInternal && first.filter == ""
+		if !hidden { // also for idle rows, which come and go
+			m.totals.labelWidth = max(m.totals.labelWidth, textWidth(r.label()))
+			m.totals.queueWidth = max(m.totals.queueWidth, textWidth(r.name))
+		}
 		switch {
-		case !r.matchesFilter(first.filter):
-		case r.internal && !m.showInternal && first.filter == "":
+		case hidden:
 		case m.hideIdle && !r.isActive() && !r.failing && !r.isWaiting():
 			m.idleHidden++
 		default:

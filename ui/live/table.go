@@ -63,7 +63,7 @@ func (m model) tableState(above int) string {
 		state += ", idle hidden"
 	}
 	if m.totals.internal > 0 && f == "" {
-		state += ", I shows " + ui.GroupDigits(m.totals.internal) + " internal"
+		state += ", I shows " + ui.GroupDigits(m.totals.internal) + " more rows"
 	}
 	if f != "" {
 		state = "/" + f + ", " + state
@@ -153,7 +153,7 @@ func (m model) cellText(r row, c placedColumn) (string, style) {
 	}
 	switch c.id {
 	case colController:
-		return r.label(), nameStyle
+		return r.labelIn(c.w, m.theme.ellipsis()), nameStyle
 	case colQueue:
 		return r.name, faint
 	case colState:
