@@ -87,8 +87,11 @@ func newWorkspace(t *testing.T) string {
 	for name, text := range map[string]string{
 		"bin/kubectl": "#!/bin/sh\nexec \"" + program.Path() + "\" kubectl \"$@\"\n",
 		// The tests of the reader: what is run here is that they find the control plane.
-		"bin/go":             "#!/bin/sh\ntest \"$1\" = test && kubectl get namespace default -o name\n",
-		"manifests/web.yaml": "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: app}\nspec:\n  selector: {matchLabels: {app: app}}\n  template:\n    metadata: {labels: {app: app}}\n    spec: {containers: [{name: c, image: c}]}\n",
+		"bin/go": "#!/bin/sh\ntest \"$1\" = test && kubectl get namespace default -o name\n",
+		// The charts of the reader: what is run here is what surrounds them.
+		"bin/helm":                       "#!/bin/sh\nif test \"$1\" = template; then cat manifests/web.yaml; else kubectl get namespace default -o name; fi\n",
+		"overlays/ci/kustomization.yaml": "configMapGenerator: [{name: app, literals: [mode=ci]}]\n",
+		"manifests/web.yaml":             "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: app}\nspec:\n  selector: {matchLabels: {app: app}}\n  template:\n    metadata: {labels: {app: app}}\n    spec: {containers: [{name: c, image: c}]}\n",
 	} {
 		path := filepath.Join(dir, name)
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
