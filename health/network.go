@@ -3,6 +3,7 @@ package health
 import (
 	"cmp"
 	"fmt"
+	"path"
 	"regexp"
 	"slices"
 	"strings"
@@ -15,20 +16,54 @@ import (
 // killedCodes are the exit codes of what SIGKILL and SIGTERM end.
 var killedCodes = []int32{137, 143}
 
-// networkPrograms matches the programs of the simulated shell that make requests, and bashSocket what bash opens without a program.
+// networkProgram matches a program of the simulated shell that makes requests, and bashSocket what bash opens without a program.
 var (
-	networkPrograms = regexp.MustCompile("(?:^|[\\s;&|(`/\"'])(wget|curl|nc)(?:$|[\\s;\"'])")
-	bashSocket      = regexp.MustCompile(`/dev/(?:tcp|udp)\b`)
+	networkProgram = regexp.MustCompile("(?:^|[\\s;&|(`/\"'])(wget|curl|nc)(?:$|[\\s;\"'])")
+	bashSocket     = regexp.MustCompile(`/dev/(?:tcp|udp)\b`)
 )
 
-// serviceHost matches the name of a host that may be that of a Service: NAME, NAME.NAMESPACE or with .svc at the end.
-const serviceHost = `([a-z][-a-z0-9]*)(?:\.([a-z0-9][-a-z0-9]*)(?:\.svc(?:\.cluster\.local)?)?)?\.?`
+// target matches what names a host that may be a Service: NAME, NAME.NAMESPACE or with .svc at the end, in a URL, with a port, or
+// alone. What has a user or a variable does not match.
+var target = regexp.MustCompile(`^(https?://)?([a-z][-a-z0-9]*)(?:\.([a-z0-9][-a-z0-9]*)(?:\.svc(?:\.cluster\.local)?)?)?\.?(:\d+)?(?:[/?].*)?$`)
 
-// contacted matches the hosts of URLs, of HOST:PORT, and of nc HOST PORT. A name that a variable completes does not match.
-var contacted = []*regexp.Regexp{
-	regexp.MustCompile(`\bhttps?://` + serviceHost + `(?:[:/?"'\s;&|)]|$)`),
-	regexp.MustCompile(`(?:^|[\s"'])` + serviceHost + `:\d+(?:[/?"'\s;&|)]|$)`),
-	regexp.MustCompile(`\bnc\s(?:[^;&|\n]*?\s)?["']?` + serviceHost + `["']?\s+["']?\d`),
+// endOfCommand matches what ends a command of a script.
+var endOfCommand = regexp.MustCompile(`[;&|\n]+`)
+
+// userFlags are the flags of curl and wget whose value is a user, which may look like HOST:PORT.
+var userFlags = []string{"-u", "-U", "--user", "--proxy-user"}
+
+// host is a host that may be a Service.
+type host struct{ name, namespace string }
+
+// isNetworkProgram reports whether a word of a script calls such a program, also by its path or in $(…).
+func isNetworkProgram(word string) bool {
+	switch path.Base(strings.TrimLeft(word, "$(")) {
+	case "wget", "curl", "nc":
+		return true
+	}
+	return false
+}
+
+// contactedHosts returns the hosts that network programs of a script are to reach.
+func contactedHosts(script string) (hosts []host) {
+	for _, command := range endOfCommand.Split(script, -1) {
+		words := strings.Fields(command)
+		for i := range words {
+			words[i] = strings.Trim(words[i], "\"'`()")
+		}
+		program := slices.IndexFunc(words, isNetworkProgram)
+		for i := program + 1; program >= 0 && i < len(words); i++ {
+			m := target.FindStringSubmatch(words[i])
+			if m == nil || slices.Contains(userFlags, words[i-1]) {
+				continue
+			}
+			isBeforePort := i+1 < len(words) && strings.Trim(words[i+1], "0123456789") == "" // nc HOST PORT
+			if m[1] != "" || m[4] != "" || strings.HasSuffix(words[program], "nc") && isBeforePort {
+				hosts = append(hosts, host{m[2], m[3]})
+			}
+		}
+	}
+	return hosts
 }
 
 // explainNetwork says that a command which failed, or for which a Pod waits, uses the network; "" if none does.
@@ -60,7 +95,7 @@ func (s *reasonSearch) explainRequests(pod *corev1.Pod, c *corev1.Container) str
 	if found := bashSocket.FindString(commands); found != "" {
 		return fmt.Sprintf("container %s uses %s, which is not simulated: use nc -z HOST PORT: docs/pods.md#http", c.Name, found)
 	}
-	found := networkPrograms.FindStringSubmatch(commands)
+	found := networkProgram.FindStringSubmatch(commands)
 	if found == nil {
 		return ""
 	}
@@ -72,15 +107,15 @@ func (s *reasonSearch) explainRequests(pod *corev1.Pod, c *corev1.Container) str
 
 // findMissingService returns the first Service, as NAMESPACE/NAME, that commands of a Pod name and that does not exist.
 func (s *reasonSearch) findMissingService(pod *corev1.Pod, commands string) string {
-	for _, hosts := range contacted {
-		for _, host := range hosts.FindAllStringSubmatch(commands, -1) {
-			name, namespace := host[1], cmp.Or(host[2], pod.Namespace)
-			if host[2] == "" && isKnownHost(pod, name) || host[2] != "" && s.missing(coreResource("namespaces"), "", namespace) {
-				continue // such as example.com, and HOSTNAME.SERVICE
-			}
-			if s.missing(coreResource("services"), namespace, name) {
-				return namespace + "/" + name
-			}
+	services := coreResource("services")
+	for _, h := range contactedHosts(commands) {
+		namespace := cmp.Or(h.namespace, pod.Namespace)
+		switch {
+		case h.namespace == "" && isKnownHost(pod, h.name):
+		case h.namespace != "" && s.missing(coreResource("namespaces"), "", namespace): // such as example.com
+		case h.namespace != "" && !s.missing(services, pod.Namespace, h.namespace): // HOSTNAME.SERVICE
+		case s.missing(services, namespace, h.name):
+			return namespace + "/" + h.name
 		}
 	}
 	return ""

@@ -67,6 +67,10 @@ func TestReasonNamesSimulation(t *testing.T) {
 			waitsFor + "; container wait uses nc" + table},
 		"a name that may not be that of a Service": {node + "\n---\n" + polling(`curl http://example.com/; curl http://$HOST/; curl -o out http://localhost; nc -z web$X 80`),
 			waitsFor + "; container wait uses curl" + table},
+		"a user, an owner, a variable and a Pod of a headless Service": {node + "\n---\n" + polling(`chown app:1000 /tmp; curl -u admin:12345 http://web/; wget http://admin:pw@web/; nc -z $host 80; nc -z db-0.db 5432`) +
+			"\n---\n" + `{apiVersion: v1, kind: Service, metadata: {namespace: shop, name: db}}` + "\n---\n" + `{apiVersion: v1, kind: Service, metadata: {namespace: shop, name: web}}` +
+			"\n---\n" + `{apiVersion: v1, kind: Namespace, metadata: {name: db}}`,
+			waitsFor + "; container wait uses curl" + table},
 		"/dev/tcp": {node + "\n---\n" + polling(`until (echo > /dev/tcp/srv/80) 2> /dev/null; do sleep 1; done`),
 			waitsFor + "; container wait uses /dev/tcp, which is not simulated: use nc -z HOST PORT: docs/pods.md#http"},
 		"another command": {node + "\n---\n" + pod("p", `containers: [{name: app, command: [sh, -c, "sync --nc"]}]`, `{phase: Running, containerStatuses: [{name: app, state: {terminated: {exitCode: 1, reason: Error}}}]}`),

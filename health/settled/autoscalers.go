@@ -71,13 +71,13 @@ func WaitForAutoscalers(ctx context.Context, src observe.Source, unhealthy Unhea
 	}
 }
 
-// runsAutoscalers reports whether the controller of HorizontalPodAutoscalers runs.
+// runsAutoscalers reports whether the controller of HorizontalPodAutoscalers runs, and does not wait for its kinds, which may be off.
 func runsAutoscalers(ctx context.Context, src Source) (bool, error) {
 	s, err := src.Snapshot(ctx)
 	if err != nil {
 		return false, err
 	}
 	return slices.ContainsFunc(s.Controllers, func(c observe.Controller) bool {
-		return c.Name == AutoscalerController && c.State == observe.StateRunning
+		return c.Name == AutoscalerController && c.State == observe.StateRunning && c.Unlisted == ""
 	}), nil
 }

@@ -12,12 +12,13 @@ import (
 
 // autoscalerSource has a controller of autoscalers in a state, and records of its syncs that appear at their time.
 type autoscalerSource struct {
-	state string
-	syncs []observe.Record
+	state    string
+	unlisted string
+	syncs    []observe.Record
 }
 
 func (s autoscalerSource) Snapshot(context.Context) (observe.Snapshot, error) {
-	return observe.Snapshot{Controllers: []observe.Controller{{Name: AutoscalerController, State: s.state}}}, nil
+	return observe.Snapshot{Controllers: []observe.Controller{{Name: AutoscalerController, State: s.state, Unlisted: s.unlisted}}}, nil
 }
 
 func (s autoscalerSource) Records(_ context.Context, q observe.Query) (page observe.Page, err error) {
@@ -38,6 +39,7 @@ func TestWaitForAutoscalers(t *testing.T) {
 	const limit = time.Minute
 	for name, test := range map[string]struct {
 		off      bool
+		unlisted string
 		healthy  time.Duration // after the beginning
 		syncs    []time.Duration
 		waits    time.Duration
@@ -45,6 +47,7 @@ func TestWaitForAutoscalers(t *testing.T) {
 	}{
 		"healthy":                      {},
 		"the controller is off":        {off: true, healthy: limit},
+		"its kind cannot be listed":    {unlisted: "unknown kind", healthy: limit},
 		"finds metrics":                {healthy: 13 * time.Second, syncs: []time.Duration{-time.Second, 13 * time.Second}, waits: 13 * time.Second},
 		"a sync is too early":          {healthy: limit, syncs: []time.Duration{time.Second, 16 * time.Second}, waits: 16 * time.Second},
 		"a sync began too early":       {healthy: limit, syncs: []time.Duration{usableAfter + time.Millisecond, 17 * time.Second}, waits: 17 * time.Second},
@@ -54,7 +57,7 @@ func TestWaitForAutoscalers(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				began := time.Now()
-				src := autoscalerSource{state: observe.StateRunning}
+				src := autoscalerSource{state: observe.StateRunning, unlisted: test.unlisted}
 				if test.off {
 					src.state = observe.StateOff
 				}
