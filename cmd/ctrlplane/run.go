@@ -292,11 +292,7 @@ func (r *runCommand) settleOrLoop(ctx context.Context, src observe.Source) (warn
 	if !r.settle {
 		return nil, nil
 	}
-	err = settled.Wait(ctx, src, settleHorizon, nil)
-	if busy, ok := errors.AsType[*settled.BusyError](err); ok && r.assertions.rules.NoHotLoop {
-		err = cmp.Or(findLoop(ctx, src, busy), err) // it may have been too slow at first, or have begun later
-	}
-	if err != nil {
+	if err := r.waitUntilSettled(ctx, src); err != nil {
 		return nil, err
 	}
 	missed, err := r.waitForAutoscalers(ctx, src)
@@ -305,6 +301,15 @@ func (r *runCommand) settleOrLoop(ctx context.Context, src observe.Source) (warn
 	}
 	warnings, err = settledWarnings(context.WithoutCancel(ctx), src) // the time may be over, which is no error
 	return append(missed, warnings...), err
+}
+
+// waitUntilSettled waits until the control plane has settled. If it does not, with --no-hot-loop the error is a loop if there is one.
+func (r *runCommand) waitUntilSettled(ctx context.Context, src observe.Source) error {
+	err := settled.Wait(ctx, src, settleHorizon, nil)
+	if busy, ok := errors.AsType[*settled.BusyError](err); ok && r.assertions.rules.NoHotLoop {
+		return cmp.Or(findLoop(ctx, src, busy), err) // it may have been too slow at first, or have begun later
+	}
+	return err
 }
 
 // waitSettled waits for what --settle and --no-hot-loop ask for.

@@ -3,11 +3,15 @@ package main
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/ctrlplane/ctrlplane/health"
 	"github.com/ctrlplane/ctrlplane/health/settled"
 	"github.com/ctrlplane/ctrlplane/observe"
 )
+
+// lastLook is how long after its time a run looks whether the control plane is still settled: two checks need less.
+const lastLook = 2 * time.Second
 
 // waitForAutoscalers waits, once the control plane has settled, for the next sync of autoscalers that are not healthy, and for
 // what that sync sets off. It returns a line for each that was not synced in time.
@@ -25,8 +29,13 @@ func (r *runCommand) waitForAutoscalers(ctx context.Context, src observe.Source)
 		}
 		return keys, err
 	})
-	if err == nil && waited && ctx.Err() == nil {
-		err = settled.Wait(ctx, src, settleHorizon, nil)
+	if err == nil && waited {
+		if ctx.Err() != nil { // what has begun meanwhile may not have ended
+			var stop context.CancelFunc
+			ctx, stop = context.WithTimeoutCause(context.WithoutCancel(ctx), lastLook, context.Cause(ctx))
+			defer stop()
+		}
+		err = r.waitUntilSettled(ctx, src)
 	}
 	for _, key := range missed {
 		lines = append(lines, fmt.Sprintf("settled, but %s has not synced HorizontalPodAutoscaler %s since then: allow more time than its sync period with --timeout", settled.AutoscalerController, key))
