@@ -13,6 +13,7 @@ import (
 	"github.com/ctrlplane/ctrlplane/controllers/intervene"
 	"github.com/ctrlplane/ctrlplane/internal/usage"
 	"github.com/ctrlplane/ctrlplane/internal/verbs"
+	"github.com/ctrlplane/ctrlplane/internal/words"
 )
 
 // controllersAction is a method expression of control.Interventions, or a function like it.
@@ -146,7 +147,7 @@ the controller retries them. The number applies until the control plane stops.`,
 			if workers < 1 {
 				return usage.Errorf("--workers %d: not a number of workers: use 1 or more", workers)
 			}
-			return runIntervention(cmd, t, controllerActors, "scaled", names, func(i control.Interventions, ctx context.Context, names []string) ([]string, error) {
+			return runIntervention(cmd, t, controllerActors, "scaled to "+words.Count(workers, "worker"), names, func(i control.Interventions, ctx context.Context, names []string) ([]string, error) {
 				return i.Scale(ctx, names, workers)
 			})
 		},
@@ -183,7 +184,7 @@ apply to writes, expired versions (410) to lists and watches.%[2]s`, a.verb, ope
 			if err != nil {
 				return err
 			}
-			return runIntervention(cmd, t, a, "failing", names, func(i control.Interventions, ctx context.Context, names []string) ([]string, error) {
+			return runIntervention(cmd, t, a, "fault injected ("+intervene.DescribeFault(f)+")", names, func(i control.Interventions, ctx context.Context, names []string) ([]string, error) {
 				return i.Fail(ctx, names, f)
 			})
 		},

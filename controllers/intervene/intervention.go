@@ -33,11 +33,16 @@ func (s Settings) describe() string {
 	if s.delay > 0 {
 		parts = append(parts, fmt.Sprintf("%s %v", observe.EachCallWaits, s.delay))
 	}
-	if f := s.fault; f.Rate > 0 {
-		calls := strings.Join(slices.DeleteFunc([]string{f.Verb, f.Resource, "calls"}, func(s string) bool { return s == "" }), " ")
-		parts = append(parts, fmt.Sprintf("%.3g%% of its %s fail: %s", 100*f.Rate, calls, f.Code))
+	if s.fault.Rate > 0 {
+		parts = append(parts, DescribeFault(s.fault))
 	}
 	return strings.Join(parts, ", ")
+}
+
+// DescribeFault says in a few words what a fault does to a controller or client.
+func DescribeFault(f control.Fault) string {
+	calls := strings.Join(slices.DeleteFunc([]string{f.Verb, f.Resource, "calls"}, func(s string) bool { return s == "" }), " ")
+	return fmt.Sprintf("%.3g%% of its %s fail: %s", 100*f.Rate, calls, f.Code)
 }
 
 // Settings returns what is set on the gate.

@@ -123,8 +123,8 @@ func TestInterventionVerbs(t *testing.T) {
 	requireInterruptedStep(t, dir)
 	do("controllers", "resume", "--all")
 
-	do("controllers", "fail", "deployment", "--rate", "0.5")
-	do("controllers", "scale", "deployment", "--workers", "2")
+	says(do("controllers", "fail", "deployment", "--rate", "0.5"), "fault injected (50% of its calls fail: 500): deployment-controller\n")
+	says(do("controllers", "scale", "deployment", "--workers", "2"), "scaled to 2 workers: deployment-controller\n")
 	says(do("status"), "deployment-controller (50% of its calls fail: 500, 2 workers in place of 5)")
 	says(do("controllers", "clear", "deployment"), "cleared: deployment-controller\n")
 	says(do("controllers", "clear", "--all"), "cleared: none\n")

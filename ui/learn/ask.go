@@ -127,12 +127,20 @@ func (a *Ask) judgeAnswer(answer string, right float64) verdict {
 	}
 	n, err := strconv.ParseFloat(answer, 64)
 	if err != nil {
-		return verdict{notAnAnswer: true, why: "Type a number."}
+		return rejectAnswer(answer, "Type a number.")
 	}
 	if n == right {
 		return verdict{right: true}
 	}
 	return verdict{why: a.explainWrong(answer)}
+}
+
+// rejectAnswer says what an answer has to be. One of several words is most likely a command.
+func rejectAnswer(answer, why string) verdict {
+	if strings.Contains(answer, " ") {
+		why += ` "! COMMAND" runs a command.`
+	}
+	return verdict{notAnAnswer: true, why: why}
 }
 
 // judgeChoice judges the letter or the number of a choice.
@@ -147,7 +155,7 @@ func (a *Ask) judgeChoice(answer string) verdict {
 		}
 	}
 	if at < 0 || at >= len(a.Choices) {
-		return verdict{notAnAnswer: true, why: "Type the letter of one of the answers."}
+		return rejectAnswer(answer, "Type the letter of one of the answers.")
 	}
 	return verdict{right: a.Choices[at].Right, why: a.Choices[at].Why}
 }

@@ -33,6 +33,8 @@ func TestJudgeAnswer(t *testing.T) {
 		{num, "4.0", verdict{right: true}},
 		{num, "5", verdict{why: "one is yours"}},
 		{num, "3", verdict{}},
+		{num, "kubectl get pods", verdict{notAnAnswer: true, why: `Type a number. "! COMMAND" runs a command.`}},
+		{choices, "kubectl get pods", verdict{notAnAnswer: true, why: `Type the letter of one of the answers. "! COMMAND" runs a command.`}},
 		{num, "four", verdict{notAnAnswer: true, why: "Type a number."}},
 	} {
 		if got := tc.ask.judgeAnswer(tc.answer, n); got != tc.want {
