@@ -33,7 +33,7 @@ func TestWrap(t *testing.T) {
 // A line break in a quoted command would be pasted, too.
 func TestWrapKeepsCommands(t *testing.T) {
 	for _, command := range []string{
-		`"bin/ctrlplane why configmap/cm --changed"`, `("kubectl logs seven -c wait"),`, `'/tmp/h/ctrlplane why "a b"':`,
+		`"bin/ctrlplane why configmap/cm --changed"`, `("kubectl logs seven -c wait"),`, `'/opt/ctrlplane why "a b"':`,
 		`'& "C:\Program Files\ctrlplane.exe" why pod/x'`, `"'/tmp/my dir/ctrlplane' down"`, `"words.test why pod/x"`,
 	} {
 		got := Wrap("patched ConfigMap cm: "+command+" shows the last change", 24)

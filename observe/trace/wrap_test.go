@@ -31,7 +31,7 @@ func TestLongWordsAreNotCut(t *testing.T) {
 // A quoted command is to be pasted: it is neither broken nor cut.
 func TestCommandsAreNotBroken(t *testing.T) {
 	p := newPainter(Style{Width: 60}, phrases{})
-	command := `"/tmp/h/bin/ctrlplane --data-dir /tmp/ctrlplane-ephemeral-704150481 kubectl logs seven -c wait"`
+	command := `"/opt/bin/ctrlplane --data-dir /tmp/ctrlplane-ephemeral-704150481 kubectl logs seven -c wait"`
 	p.writeSentence(command + " shows its log.")
 	p.writeSentence(`Later, at 12:53:52.528, kubectl patched ConfigMap cm: "bin/ctrlplane why configmap/cm --changed" shows the last change.`)
 	want := command + "\nshows its log.\nLater, at 12:53:52.528, kubectl patched ConfigMap cm:\n\"bin/ctrlplane why configmap/cm --changed\" shows the last\nchange.\n"
