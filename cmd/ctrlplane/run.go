@@ -299,7 +299,7 @@ func (r *runCommand) settleOrLoop(ctx context.Context, src observe.Source) (warn
 	if err != nil {
 		return nil, err
 	}
-	warnings, err = settledWarnings(context.WithoutCancel(ctx), src) // the time may be over, which is no error
+	warnings, err = settledWarnings(context.WithoutCancel(ctx), src) // also if the time is over
 	return append(missed, warnings...), err
 }
 

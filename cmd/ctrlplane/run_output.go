@@ -68,11 +68,21 @@ func (o *passedOutput) begin() {
 	go func() {
 		defer close(o.ended)
 		_, err := io.Copy(o, o.read)
+		o.flush()
 		_ = o.read.Close() // nothing was written to it; the command receives SIGPIPE, as without a pipe
 		if !errors.Is(err, os.ErrClosed) {
 			o.err = err
 		}
 	}()
+}
+
+// flush writes what a linePrefixer has of a line without an end.
+func (o *passedOutput) flush() {
+	if p, ok := o.to.(*linePrefixer); ok {
+		o.writing.Store(true)
+		defer o.writing.Store(false)
+		p.flush()
+	}
 }
 
 func (o *passedOutput) Write(data []byte) (int, error) {
@@ -108,25 +118,6 @@ func (c *commandProcess) awaitOutputs(outputs []*passedOutput) (err error) {
 		}
 	}
 	return err
-}
-
-// awaitWritten returns when the last of the output of a command that has exited is written: written is closed then. It waits
-// as awaitOutputs does.
-func (c *commandProcess) awaitWritten(written <-chan struct{}) error {
-	late := time.NewTicker(leftoverOutputDelay)
-	defer late.Stop()
-	for {
-		select {
-		case <-written:
-			return nil
-		case <-c.unread:
-			return errOutputLost
-		case <-late.C:
-			if c.ending.Load() {
-				return errOutputLost
-			}
-		}
-	}
 }
 
 // interrupt forwards a signal to the command. Once that has exited, the signal ends the wait for

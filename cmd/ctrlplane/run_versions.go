@@ -35,7 +35,6 @@ type versionMatrix struct {
 type versionRun struct {
 	version string
 	process *commandProcess
-	outputs []*linePrefixer
 	report  string // its folder; empty = none
 	jobLog  string // see jobLogFlag; empty = none
 	took    time.Duration
@@ -100,14 +99,12 @@ const jobLogFlag = "job-log"
 // outputs are the same, keeps the order.
 func (v *versionRun) passOn(report bool) {
 	out := newLinePrefixer(os.Stdout, v.version)
-	v.outputs = []*linePrefixer{out}
 	if report && sameFile(os.Stdout, stderr) {
 		v.process.passOn(out, out)
 		return
 	}
 	errOut := newLinePrefixer(stderr, v.version)
 	errOut.before = out
-	v.outputs = append(v.outputs, errOut)
 	v.process.passOn(out, errOut)
 }
 
@@ -277,17 +274,6 @@ func (v *versionRun) wait(start func() error) {
 		v.code, v.err = v.process.exitCode()
 	}
 	v.took = time.Since(began)
-	if errors.Is(v.err, errOutputLost) { // flush would wait for the write that is stuck
-		return
-	}
-	flushed := make(chan struct{})
-	go func() {
-		defer close(flushed)
-		for _, out := range v.outputs {
-			out.flush()
-		}
-	}()
-	v.err = cmp.Or(v.err, v.process.awaitWritten(flushed))
 }
 
 // exitCodeOf returns the exit code for several runs.

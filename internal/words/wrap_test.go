@@ -43,7 +43,7 @@ func TestWrapKeepsCommands(t *testing.T) {
 	}
 	for _, text := range []string{`pods "broken-" is forbidden`, `"the object has been modified", please try`, `"open quote of kubectl logs`} {
 		if got := Wrap(text, 10); len(got) < 3 {
-			t.Errorf("%q is no command: %q", text, got)
+			t.Errorf("%q is broken: %q", text, got)
 		}
 	}
 }

@@ -231,17 +231,20 @@ func TestTokensAreRenewed(t *testing.T) {
 	}
 }
 
-// startMounted starts a Pod with a token and the ConfigMap m.
-func (f *fixture) startMounted() (*corev1.Pod, *pod) {
-	f.t.Helper()
-	of := serviceAccountPod(3600, "sleep", "infinity")
+// newMountedFixture returns a runtime with a Pod that has a token and the ConfigMap m.
+func newMountedFixture(t *testing.T) (f *fixture, of *corev1.Pod, p *pod, settings *corev1.ConfigMap) {
+	t.Helper()
+	settings = &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "m"}, Data: map[string]string{"a": "1"}}
+	f = newFixture(t, rootCA, settings)
+	f.countTokens()
+	of = serviceAccountPod(3600, "sleep", "infinity")
 	c := &of.Spec.Containers[0]
 	c.VolumeMounts = append(c.VolumeMounts, corev1.VolumeMount{Name: "v", MountPath: "/v"})
 	of.Spec.Volumes = append(of.Spec.Volumes, corev1.Volume{Name: "v", VolumeSource: configMapSource("m")})
 	f.start(of)
 	f.await(of, Running)
 	f.requireFiles(of, "token-1", "1")
-	return of, f.podOf(of)
+	return f, of, f.podOf(of), settings
 }
 
 func (f *fixture) requireFiles(of *corev1.Pod, token, content string) {
@@ -272,10 +275,7 @@ func (p *pod) setClock(after time.Duration) {
 
 // A ConfigMap that cannot be read once arrives a minute later, and the token stays meanwhile.
 func TestFailedRefreshIsRepeated(t *testing.T) {
-	settings := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "m"}, Data: map[string]string{"a": "1"}}
-	f := newFixture(t, rootCA, settings)
-	f.countTokens()
-	of, p := f.startMounted()
+	f, of, p, settings := newMountedFixture(t)
 	var failures atomic.Int64
 	f.client.PrependReactor("get", "configmaps", func(a clienttesting.Action) (bool, runtime.Object, error) {
 		if a.(clienttesting.GetAction).GetName() != "m" || failures.Add(1) > 2 {
@@ -299,10 +299,7 @@ func TestFailedRefreshIsRepeated(t *testing.T) {
 
 // A token that cannot be replaced is used until it expires, as by a kubelet.
 func TestFailedRenewalIsRepeated(t *testing.T) {
-	settings := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "m"}, Data: map[string]string{"a": "1"}}
-	f := newFixture(t, rootCA, settings)
-	f.countTokens()
-	of, p := f.startMounted()
+	f, of, p, _ := newMountedFixture(t)
 	var works atomic.Bool
 	f.client.PrependReactor("create", "serviceaccounts", func(clienttesting.Action) (bool, runtime.Object, error) {
 		if works.Load() {
