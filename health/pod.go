@@ -83,6 +83,9 @@ func (s *reasonSearch) detailProblem(u *unstructured.Unstructured, t problem) st
 			return t.text + "; " + claim
 		}
 	}
+	if t.trouble == observe.Unschedulable {
+		return joinTexts(t.text, s.explainUnschedulable(u, t.text))
+	}
 	switch {
 	case t.end != nil:
 		return s.addKill(t, u)
@@ -134,7 +137,7 @@ func findPodProblem(pod *corev1.Pod) problem {
 	for _, c := range pod.Status.Conditions {
 		if c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse {
 			if c.Reason == corev1.PodReasonUnschedulable {
-				return problem{clarity: clarityUnassigned, text: "unschedulable: " + c.Message, trouble: observe.Unschedulable}
+				return problem{clarity: clarityUnassigned, text: "unschedulable: " + cutUselessPreemption(c.Message), trouble: observe.Unschedulable}
 			}
 			if c.Reason == corev1.PodReasonSchedulingGated && len(pod.Spec.SchedulingGates) > 0 {
 				return problem{clarity: clarityUnassigned, text: "SchedulingGated: " + describeGates(pod.Spec.SchedulingGates), gated: true}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -61,6 +62,7 @@ type sharedLists struct {
 	names        *kinds.Mapper                      // nil until it is asked for
 	applied      map[Ref]*unstructured.Unstructured // of inventories
 	disruptions  map[string]*disruptions            // by namespace
+	nodes        []*corev1.Node                     // nil until they are asked for
 	// podsOfClaims are the Pods that use claims, by namespace and the claim's name.
 	podsOfClaims map[string]map[string][]podOfClaim
 }
