@@ -130,11 +130,11 @@ func (m model) requestIntervention(a action) (model, tea.Cmd) {
 	return m, nil
 }
 
-// pickRow makes the cursor follow the controller that a key has acted on, so that the
+// pickRow makes the cursor follow the controller or client that a key has acted on, so that the
 // next key acts on the same one.
 func (m model) pickRow() model {
 	s := m.currentScreen()
-	if s.kind == queuesScreen && s.focus != feedPane {
+	if (s.kind == queuesScreen || s.kind == clientsScreen) && s.focus != feedPane {
 		s.pickedRow = m.rowIDAt(s.view.cursor)
 	}
 	return m.withCurrentScreen(s)
