@@ -25,7 +25,7 @@ var (
 
 // addDoubt notes what makes it doubtful that an object is healthy that kstatus takes for current.
 func (s *State) addDoubt(u *unstructured.Unstructured) {
-	if s.Status != Current || !kinds.IsCustom(u.GroupVersionKind().GroupKind()) || hasPhaseRule(u) {
+	if s.Status != Current || !kinds.IsCustom(u.GroupVersionKind().GroupKind()) || hasCustomRule(u) {
 		return
 	}
 	var doubts []string

@@ -82,7 +82,7 @@ func isOver(u *unstructured.Unstructured) bool {
 	switch {
 	case kind == jobKind && c.Status == metav1.ConditionTrue:
 		return true
-	case kind == podKind, kind == jobKind, runsToCompletion(u), hasPhaseRule(u) && kind != rolloutKind:
+	case kind == podKind, kind == jobKind, hasCustomRule(u) && !customRules[kind].recovers:
 		return StateOf(u).Status == Failed
 	}
 	return false

@@ -106,8 +106,7 @@ func StateOf(u *unstructured.Unstructured) State {
 // setResult sets the state that kstatus has found, with our own rules.
 func (s *State) setResult(u *unstructured.Unstructured, r *status.Result) {
 	s.Status, s.Message = r.Status, resultMessage(u, r)
-	s.applyPhaseRule(u)
-	s.applySucceededRule(u)
+	s.applyCustomRule(u)
 	s.Message = words.OneLine(s.Message)
 	if s.Status != Terminating {
 		s.applyStricterRules(u)
