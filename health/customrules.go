@@ -30,7 +30,7 @@ var customRules = map[schema.GroupKind]customRule{
 }
 
 func hasCustomRule(u *unstructured.Unstructured) bool {
-	return customRules[u.GroupVersionKind().GroupKind()].judge != nil
+	return customRules[kindOf(u)].judge != nil
 }
 
 // applyCustomRule sets the state of an object that is Current to kstatus by the rule for its kind, if it has one.
@@ -38,7 +38,7 @@ func (s *State) applyCustomRule(u *unstructured.Unstructured) {
 	if s.Status != Current || !hasCustomRule(u) {
 		return
 	}
-	rule := customRules[u.GroupVersionKind().GroupKind()]
+	rule := customRules[kindOf(u)]
 	if found, message := rule.judge(u); found != Current {
 		s.Status, s.Message, s.Final = found, message, found == Failed && !rule.recovers
 	}

@@ -77,7 +77,7 @@ func (s *reasonSearch) addOwned(text string, u *unstructured.Unstructured) strin
 // isOver reports whether an object that is not healthy waits for nothing: a Pod, a Job or a custom resource that runs to
 // completion and has failed, or a suspended Job. A Deployment or a Rollout that has failed may recover, and so may others that report a failure.
 func isOver(u *unstructured.Unstructured) bool {
-	kind := u.GroupVersionKind().GroupKind()
+	kind := kindOf(u)
 	c, _ := findCondition(u, string(batchv1.JobSuspended))
 	switch {
 	case kind == jobKind && c.Status == metav1.ConditionTrue:

@@ -128,7 +128,7 @@ func (s *reasonSearch) findSkippedProgram(namespace string) bool {
 			if convertObject(&u, &e) != nil || e.Reason != reason || waiting[string(e.InvolvedObject.UID)] {
 				continue
 			}
-			if reason != simulated && e.InvolvedObject.Kind == jobKind.Kind || slices.ContainsFunc(strings.Split(e.Message, "; "), notSimulated.MatchString) {
+			if reason != simulated && e.InvolvedObject.GroupVersionKind().GroupKind() == jobKind || slices.ContainsFunc(strings.Split(e.Message, "; "), notSimulated.MatchString) {
 				return true
 			}
 		}

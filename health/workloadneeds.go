@@ -25,6 +25,15 @@ func (s *reasonSearch) explainStatefulSet(u *unstructured.Unstructured) string {
 	return joinTexts(s.explainServiceName(u), old)
 }
 
+// explainServiceName says that the Service of a StatefulSet does not exist.
+func (s *reasonSearch) explainServiceName(u *unstructured.Unstructured) string {
+	name, _, _ := unstructured.NestedString(u.Object, "spec", "serviceName")
+	if name == "" || !s.missing(coreResource("services"), u.GetNamespace(), name) {
+		return ""
+	}
+	return fmt.Sprintf("its Service %s (spec.serviceName) does not exist: its Pods have no DNS names", name)
+}
+
 // explainNoNode says that a DaemonSet has no Pod because its template can run on no node.
 func (s *reasonSearch) explainNoNode(u *unstructured.Unstructured) string {
 	var set appsv1.DaemonSet
@@ -49,8 +58,4 @@ func (s *reasonSearch) explainAutoscaler(u *unstructured.Unstructured) string {
 		return describeReason("it is limited", limited)
 	}
 	return ""
-}
-
-func describeReason(what string, c metav1.Condition) string {
-	return words.OneLine(what + ": " + joinReason(c.Reason, c.Message))
 }
