@@ -7,13 +7,9 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// explainBinding names the role and the ServiceAccounts of a binding that do not exist.
-func (s *reasonSearch) explainBinding(u *unstructured.Unstructured) string {
-	var binding rbacv1.RoleBinding // a ClusterRoleBinding has the same fields
-	if err := convertObject(u, &binding); err != nil {
-		s.recordError(err)
-		return ""
-	}
+// explainBinding names the role and the ServiceAccounts of a binding that do not exist. A ClusterRoleBinding
+// has the same fields.
+func (s *reasonSearch) explainBinding(u *unstructured.Unstructured, binding *rbacv1.RoleBinding) string {
 	resource, namespace := rbacv1.SchemeGroupVersion.WithResource("roles"), u.GetNamespace()
 	if binding.RoleRef.Kind == "ClusterRole" {
 		resource, namespace = rbacv1.SchemeGroupVersion.WithResource("clusterroles"), ""

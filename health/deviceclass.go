@@ -10,13 +10,8 @@ import (
 )
 
 // explainDeviceClasses names the DeviceClasses of a ResourceClaim that do not exist, of each request for which none exists.
-func (s *reasonSearch) explainDeviceClasses(u *unstructured.Unstructured) string {
-	var claim resourcev1.ResourceClaim
+func (s *reasonSearch) explainDeviceClasses(u *unstructured.Unstructured, claim *resourcev1.ResourceClaim) string {
 	if u.GroupVersionKind().Version != resourcev1.SchemeGroupVersion.Version {
-		return ""
-	}
-	if err := convertObject(u, &claim); err != nil {
-		s.recordError(err)
 		return ""
 	}
 	if claim.Status.Allocation != nil { // it needs none any more

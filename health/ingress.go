@@ -14,12 +14,7 @@ import (
 
 // explainIngress names the IngressClass, the Services, their ports and the Secrets that an Ingress refers to and that do not
 // exist.
-func (s *reasonSearch) explainIngress(u *unstructured.Unstructured) string {
-	var ingress networkingv1.Ingress
-	if err := convertObject(u, &ingress); err != nil {
-		s.recordError(err)
-		return ""
-	}
+func (s *reasonSearch) explainIngress(u *unstructured.Unstructured, ingress *networkingv1.Ingress) string {
 	var backends []networkingv1.IngressBackend
 	if ingress.Spec.DefaultBackend != nil {
 		backends = append(backends, *ingress.Spec.DefaultBackend)

@@ -12,12 +12,7 @@ import (
 )
 
 // explainStatefulSet says that the Service of a StatefulSet does not exist, or that it does not replace Pods after a change.
-func (s *reasonSearch) explainStatefulSet(u *unstructured.Unstructured) string {
-	var set appsv1.StatefulSet
-	if err := convertObject(u, &set); err != nil {
-		s.recordError(err)
-		return ""
-	}
+func (s *reasonSearch) explainStatefulSet(u *unstructured.Unstructured, set *appsv1.StatefulSet) string {
 	old := ""
 	if outdated := set.Status.Replicas - set.Status.UpdatedReplicas; outdated > 0 && set.Spec.UpdateStrategy.Type == appsv1.OnDeleteStatefulSetStrategyType && !isUnobserved(u) {
 		old = fmt.Sprintf("it has %s of an earlier revision: delete them to update them (spec.updateStrategy is OnDelete)", words.Count(int(outdated), "Pod"))
@@ -35,12 +30,7 @@ func (s *reasonSearch) explainServiceName(u *unstructured.Unstructured) string {
 }
 
 // explainNoNode says that a DaemonSet has no Pod because its template can run on no node.
-func (s *reasonSearch) explainNoNode(u *unstructured.Unstructured) string {
-	var set appsv1.DaemonSet
-	if err := convertObject(u, &set); err != nil {
-		s.recordError(err)
-		return ""
-	}
+func (s *reasonSearch) explainNoNode(u *unstructured.Unstructured, set *appsv1.DaemonSet) string {
 	if set.Status.DesiredNumberScheduled > 0 || isUnobserved(u) || set.Status.ObservedGeneration == 0 {
 		return ""
 	}
