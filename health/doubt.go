@@ -81,20 +81,20 @@ func (w *Waiter) DoubtOf(ctx context.Context) func(*unstructured.Unstructured) s
 // reportDoubts passes on the states of those of the objects that Wait waited for which lack what they need. What they need may
 // come into being after them, and so it is called at the end of the wait. If some objects are not healthy then, it leaves out
 // Services whose Pods are not.
-func (w *Waiter) reportDoubts(ctx context.Context, b *tracker) {
-	if b.Doubtful == nil || b.Gone {
+func (w *Waiter) reportDoubts(ctx context.Context, t *tracker) {
+	if t.Doubtful == nil || t.Gone {
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), reasonTimeout)
 	defer cancel()
 	lists := newSharedLists()
-	lists.skipPods = !b.allSatisfied()
-	for i := range b.objects {
-		e := &b.objects[i]
+	lists.skipPods = !t.allSatisfied()
+	for i := range t.objects {
+		e := &t.objects[i]
 		doubtful := e.State
 		_ = doubtful.addNeeds(w.newSearch(ctx, lists), e.object) // as DoubtOf
 		if doubtful.Doubt != e.Doubt {
-			b.Doubtful(doubtful)
+			t.Doubtful(doubtful)
 		}
 	}
 }

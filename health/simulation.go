@@ -20,7 +20,7 @@ const simulated = "Simulated"
 var notSimulated = regexp.MustCompile(`^container \S+ needs .*, which (is|are) not simulated`)
 
 // addSimulation adds to the problem of a Pod what the simulation may have to do with it.
-func (s *reasonSearch) addSimulation(text string, u *unstructured.Unstructured, t problem) string {
+func (s *reasonSearch) addSimulation(text string, u *unstructured.Unstructured, p problem) string {
 	defer s.ignoreErrors()()
 	var pod corev1.Pod
 	if u.GetDeletionTimestamp() != nil || convertObject(u, &pod) != nil || pod.Spec.NodeName == "" || !s.isSimulated(pod.Spec.NodeName) {
@@ -30,7 +30,7 @@ func (s *reasonSearch) addSimulation(text string, u *unstructured.Unstructured, 
 	if !s.lists.skipPrograms {
 		parts = append(parts, s.listSkippedPrograms(u, &pod)...)
 	}
-	return joinTexts(append(parts, s.explainMissingFile(text, &pod), s.explainNetwork(&pod, t))...)
+	return joinTexts(append(parts, s.explainMissingFile(text, &pod), s.explainNetwork(&pod, p))...)
 }
 
 // isSimulated reports whether a node has a simulated kubelet.
