@@ -95,7 +95,7 @@ func convertToUnstructured(t *testing.T, obj any) *unstructured.Unstructured {
 	return u
 }
 
-func BenchmarkTroubleOf(b *testing.B) {
+func BenchmarkProblemOf(b *testing.B) {
 	pod := &corev1.Pod{Spec: corev1.PodSpec{NodeName: "n"}, Status: corev1.PodStatus{Phase: corev1.PodRunning, ContainerStatuses: []corev1.ContainerStatus{{
 		Name: "c", Ready: true, State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}},
 	}}}}
