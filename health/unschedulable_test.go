@@ -74,7 +74,7 @@ func TestCutUselessPreemption(t *testing.T) {
 		refused + " preemption: 0/2 nodes are available: 2 Insufficient cpu.":                                                                         refused + " preemption: 0/2 nodes are available: 2 Insufficient cpu.",
 	} {
 		u := parseObject(t, unschedulablePod("{}", message))
-		if p := podProblem(u); p.text != "unschedulable: "+want || p.trouble != observe.Unschedulable {
+		if p := podProblem(u); p.text != "unschedulable: "+want || p.kind != observe.Unschedulable {
 			t.Errorf("%q: got %q", message, p.text)
 		}
 	}
