@@ -132,7 +132,7 @@ func rateColumn(id columnID, heading string, dropOrder int, of func(*observe.Que
 		})}
 }
 
-// durationColumn is a column of durations. Without a measurement the cell is faint.
+// durationColumn is a column of durations of the last minute. Without a measurement the cell is faint.
 func durationColumn(id columnID, heading string, dropOrder int, of func(*observe.Queue) time.Duration) column {
 	return column{id: id, heading: heading, min: 8, max: 8, dropOrder: dropOrder, compare: compareDescending(of),
 		cell: queueCell(func(m model, q *observe.Queue) (string, style) {
