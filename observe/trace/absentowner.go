@@ -51,7 +51,7 @@ func (g *graph) noteAbsentOwners(missed uint64) {
 // exist, if the sync n of a dependent's key follows from that, and nil otherwise.
 func (n *Node) lookup() *Node {
 	isFromSync := func(n *Node) bool {
-		return n.Kind == Sync && n.causedBy != nil && n.causedBy.Kind == Sync && n.Cause.Rule == BySync && n.Cause.Certainty == Exact
+		return n.Kind == Sync && n.causedBy != nil && n.causedBy.Kind == Sync && n.Cause.Rule == BySync && n.Cause.Certainty == Certain
 	}
 	if !isFromSync(n) || !isFromSync(n.causedBy) || n.Queue != itemQueue {
 		return nil
