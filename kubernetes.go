@@ -69,7 +69,7 @@ func recordRelease(dir *datadir.Dir) error {
 }
 
 // recordRelease is recordRelease for a start, which writes as the version does that it emulates: the next start has to
-// emulate that, too, unless it is told otherwise.
+// emulate that, too, unless another version is chosen.
 func (p *controlPlane) recordRelease() error {
 	state, err := p.dir.State()
 	if err != nil {
