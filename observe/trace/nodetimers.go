@@ -72,6 +72,7 @@ func (g *graph) linkNodeTimers() {
 		}
 		if last != nil {
 			c.setCause(last, Likely, ByDelay)
+			c.silent = c.Object.Resource == "nodes" && c.Subresource == "status"
 		}
 	}
 }

@@ -63,6 +63,10 @@ func TestNodeFailureFollowsFromTheUser(t *testing.T) {
 		if first := chain.Links[len(chain.Links)-1]; first.Controller != want || chain.Complete != (name == "n1") {
 			t.Errorf("%s was marked because of %s of %s", name, first.Verb, first.Controller)
 		}
+		text := writeString(t, chain, Text, Style{})
+		if said := strings.Contains(text, "since then no heartbeat of n1 had arrived"); said != (name == "n1") {
+			t.Errorf("that %s was marked as no heartbeat arrived: %v\n%s", name, said, text)
+		}
 	}
 }
 
