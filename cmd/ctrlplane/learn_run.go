@@ -67,7 +67,7 @@ func (l *learnCommand) runLessons(ctx context.Context, list []chosenLesson, p *l
 			if l.auto {
 				return nil
 			}
-			if err := learn.SaveStep(path, c.key, step, len(c.Steps)); err != nil {
+			if err := learn.SaveStep(path, l.progressOwner(), c.key, step, len(c.Steps)); err != nil {
 				return fmt.Errorf("your progress cannot be saved (%w): fix the cause, or set XDG_STATE_HOME to another folder", err)
 			}
 			return nil
@@ -145,8 +145,8 @@ func (l *learnCommand) traceWriter(lesson string) func(observe.Object, []byte) e
 	}
 }
 
-// findOrStartPlane connects to the running control plane. If the default one is not running
-// and none was named, it starts one, and stop stops that.
+// findOrStartPlane connects to the running control plane. If it is not running, it starts one of its name, and stop stops
+// that: unless there is one that has been stopped, or a folder was named.
 func (l *learnCommand) findOrStartPlane(ctx context.Context, out io.Writer, list []chosenLesson) (o learn.Options, stop func() error, err error) {
 	none := func() error { return nil }
 	dir, err := l.target.toChange().runningDataDir()
@@ -160,8 +160,13 @@ func (l *learnCommand) findOrStartPlane(ctx context.Context, out io.Writer, list
 	switch {
 	case errors.As(err, new(otherRunningError)):
 		why = "The default control plane is not running"
-	case !errors.As(err, new(notRunningError)) || l.target.named():
+	case !errors.As(err, new(notRunningError)):
 		return o, none, err
+	case l.target.named():
+		if path, pathErr := l.target.dataDirPath(); l.target.dataDir != "" || pathErr != nil || exists(path) {
+			return o, none, fmt.Errorf("control plane %q is not running: start it with %s", l.target.name, l.target.quoteCommand("up -d"))
+		}
+		why = fmt.Sprintf("Control plane %q is not running", l.target.name)
 	}
 	var flags []string
 	for _, c := range list {
@@ -171,6 +176,11 @@ func (l *learnCommand) findOrStartPlane(ctx context.Context, out io.Writer, list
 	if err != nil {
 		return o, none, usage.Errorf("lesson %s: plane: %w", list[0].Name, err)
 	}
+	if l.target.named() {
+		if err := u.rejectTakenName(); err != nil {
+			return o, none, err
+		}
+	}
 	fmt.Fprintf(out, "%s: starting one for the lesson …\n", why)
 	if stop, err = u.startForLesson(ctx); err != nil {
 		return o, none, err
@@ -178,4 +188,9 @@ func (l *learnCommand) findOrStartPlane(ctx context.Context, out io.Writer, list
 	o.Config = u.server.RESTConfig()
 	o.Target = []string{"--data-dir", u.server.DataDir()}
 	return o, stop, nil
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
 }

@@ -12,6 +12,9 @@ import (
 // for authors of lessons.
 func (m *unmetCheck) plain(substitute func(string) string) string {
 	text := m.plainState()
+	if m.check.Missing != "" && m.value.noKind == "" && !m.value.unanswered {
+		return substitute(m.check.Missing)
+	}
 	if m.check.Say == "" {
 		return substitute(text)
 	}
