@@ -8,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync/atomic"
 
 	"golang.org/x/term"
 
@@ -20,8 +19,8 @@ import (
 
 // runLessons runs lessons, on a running control plane or on one started for them.
 func (l *learnCommand) runLessons(ctx context.Context, list []chosenLesson, p *learn.Progress, path string) (err error) {
-	var busy atomic.Int32
-	ctx, release := withLessonSignals(ctx, &busy)
+	var interrupts learn.Interrupts
+	ctx, release := withLessonSignals(ctx, &interrupts)
 	defer release()
 	surviveClosedOutput() // until the process ends: main prints an error
 	ctx, lose := context.WithCancelCause(ctx)
@@ -52,7 +51,7 @@ func (l *learnCommand) runLessons(ctx context.Context, list []chosenLesson, p *l
 	o.In, o.Out, o.Text, o.Mode = os.Stdin, os.Stdout, stdout, ui.Detect(os.Stdout, os.Environ())
 	o.OnLoss = func() { warnUnread(ctx) }
 	o.Terminal = term.IsTerminal(int(os.Stdin.Fd())) && o.Mode.Live
-	o.Auto, o.Dir, o.FirstStep, o.Foreground = l.auto, l.dir, from, &busy
+	o.Auto, o.Dir, o.FirstStep, o.Interrupts = l.auto, l.dir, from, &interrupts
 	if o.Program, err = os.Executable(); err != nil {
 		return err
 	}
@@ -89,12 +88,15 @@ func (l *learnCommand) runLesson(ctx context.Context, c chosenLesson, o learn.Op
 	if err = learn.Run(ctx, c.Lesson, o); err != nil {
 		joined.sendLeft(c)
 	}
-	if at, ok := errors.AsType[*learn.LeftError](err); ok {
+	at, early := errors.AsType[*learn.LeftError](err)
+	if early && !l.auto {
 		if number, _ := c.Position(at.Step); c.CanResume(at.Step) {
 			fmt.Fprintf(out, "To continue at step %d: %s\n", number, o.Resume)
 		} else {
 			fmt.Fprintf(out, "To begin again: %s\n", l.again(c, ""))
 		}
+	}
+	if early && at.Cause == nil {
 		return true, withoutLeftError(err)
 	}
 	if err != nil {
