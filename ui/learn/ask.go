@@ -92,14 +92,17 @@ func (a *Ask) judgeAnswer(answer string, right float64) verdict {
 	case len(a.Choices) > 0:
 		return a.judgeChoice(answer)
 	case a.Pattern != "":
-		if matchesWhole(a.Pattern, answer) {
+		switch {
+		case matchesWhole(a.Pattern, answer):
 			return verdict{right: true}
+		case isCommand.MatchString(answer):
+			return rejectAnswer("Type a word or a name.")
 		}
 		return verdict{why: a.explainWrong(answer)}
 	}
 	n, err := strconv.ParseFloat(answer, 64)
 	if err != nil {
-		return rejectAnswer(answer, "Type a number.")
+		return rejectAnswer("Type a number.")
 	}
 	if n == right {
 		return verdict{right: true}
@@ -107,12 +110,12 @@ func (a *Ask) judgeAnswer(answer string, right float64) verdict {
 	return verdict{why: a.explainWrong(answer)}
 }
 
-// rejectAnswer says what an answer has to be. One of several words is most likely a command.
-func rejectAnswer(answer, why string) verdict {
-	if strings.Contains(answer, " ") {
-		why += ` "! COMMAND" runs a command.`
-	}
-	return verdict{notAnAnswer: true, why: why}
+// isCommand matches what is a command rather than a text.
+var isCommand = regexp.MustCompile(`^(kubectl|ctrlplane)( |$)`)
+
+// rejectAnswer says what an answer has to be: what was typed is most likely a command.
+func rejectAnswer(why string) verdict {
+	return verdict{notAnAnswer: true, why: why + ` "! COMMAND" runs a command.`}
 }
 
 // judgeChoice judges the letter or the number of a choice.
@@ -127,7 +130,7 @@ func (a *Ask) judgeChoice(answer string) verdict {
 		}
 	}
 	if at < 0 || at >= len(a.Choices) {
-		return rejectAnswer(answer, "Type the letter of one of the answers.")
+		return rejectAnswer("Type the letter of one of the answers.")
 	}
 	return verdict{right: a.Choices[at].Right, why: a.Choices[at].Why}
 }

@@ -130,14 +130,22 @@ func (t *task) handleLine(ctx context.Context, line string) error {
 	if err != nil {
 		return err
 	}
-	solution := slices.Contains(t.Do.Run, line)
 	switch {
-	case t.exitCode != 0 && solution:
+	case t.exitCode != 0 && slices.Contains(t.Do.Run, line):
 		t.printWayOut()
-	case t.exitCode == 0 && (solution || t.Within > 0):
+	case t.exitCode == 0 && slices.ContainsFunc(t.Do.Run, func(solution string) bool { return isSameVerb(solution, line) }):
 		t.awaited.tell(out)
 	}
 	return nil
+}
+
+// isSameVerb reports whether two command lines begin with the same words, as "kubectl create deployment".
+func isSameVerb(a, b string) bool {
+	verb := func(line string) []string {
+		words := strings.Fields(line)
+		return words[:min(len(words), 3)]
+	}
+	return slices.Equal(verb(a), verb(b))
 }
 
 // maxFailedChecks is after how many checks that fail the way out is named.
@@ -177,7 +185,11 @@ func (t *task) checkNow(ctx context.Context) error {
 		return err
 	}
 	for _, m := range out {
-		t.printf("%s", t.wrap(t.bad(t.Glyph("✗", "x"))+" ", "  ", "Missing: "+t.renderInline(m.plain(t.substituteNamespace))))
+		text := m.plain(t.substituteNamespace)
+		if !m.isExplained() {
+			text = "Missing: " + text
+		}
+		t.printf("%s", t.wrap(t.bad(t.Glyph("✗", "x"))+" ", "  ", t.renderInline(text)))
 	}
 	if t.failedChecks++; t.failedChecks >= maxFailedChecks {
 		t.printWayOut()

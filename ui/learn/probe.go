@@ -140,7 +140,9 @@ func (p *probe) awaitChecksTelling(ctx context.Context, list []*Check, within ti
 			return nil, nil
 		default:
 			last, answered = out, time.Now()
-			tell(out)
+			if measuring.Err() == nil {
+				tell(out)
+			}
 		}
 		select {
 		case <-limited.Done():

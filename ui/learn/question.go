@@ -102,7 +102,7 @@ func (r *runner) rightNumber(ctx context.Context, a *Ask) (float64, error) {
 // handleAside handles lines that are neither answers nor commands.
 func (r *runner) handleAside(a *Ask, line string, wrong int, right float64) bool {
 	switch line {
-	case "":
+	case "", "check", "next":
 		r.printf("%s\n", r.faint(`Type an answer, "hint", "skip", or "! COMMAND" to run a command; "help" lists all.`))
 	case "help", "?":
 		r.printf("%s\n", r.renderMarkdown(a.helpText()+r.leaveHelp()))

@@ -58,17 +58,13 @@ func (a *awaited) tell(out []*unmetCheck) {
 		return
 	}
 	a.told[m.check] = time.Now()
-	word := "Waiting for "
+	word := "Waiting"
 	if again {
-		word = "Still waiting for "
+		word = "Still waiting"
 	}
-	a.printAside(word + strings.TrimSuffix(m.goal(a.substituteNamespace), ".") + a.Glyph(" …", " ..."))
-}
-
-// goal says what has to be so.
-func (m *unmetCheck) goal(substitute func(string) string) string {
-	if m.check.Say != "" {
-		return substitute("“" + strings.TrimRight(m.check.Say, ".") + "”")
+	if say := m.check.Say; say != "" {
+		a.printAside(word + " for “" + strings.TrimRight(a.substituteNamespace(say), ".") + "” …")
+		return
 	}
-	return m.plain(substitute)
+	a.printAside(word + ": " + m.plain(a.substituteNamespace))
 }
