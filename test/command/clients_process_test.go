@@ -46,6 +46,7 @@ func (t *clientsTest) testClientsOfOneProcess() {
 		{"fail split --rate 0.5 --verb get", "clients fail split-writer --rate 0.5 --verb get"},
 		{"clear split split-writer", ""},
 		{"pause split split-writer", ""},
+		{"delay split 1ms", "clients delay split-writer 1ms"},
 		{"clear split", ""}, // split-writer is only paused
 		{"resume split split-writer", ""},
 	} {
