@@ -24,7 +24,6 @@ import (
 	"k8s.io/apiserver/pkg/authentication/user"
 
 	"github.com/ctrlplane/ctrlplane/control"
-	"github.com/ctrlplane/ctrlplane/internal/verbs"
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
@@ -678,19 +677,15 @@ func TestUnknownVerb(t *testing.T) {
 		"shop-operator/site": f.clients.ControllerInterventions(&ownControllers{}, func(string) bool { return false }),
 	} {
 		change := func(verb string) ([]string, error) {
-			c := verbs.Change{Verb: verb, Delay: time.Second}
-			if of, ok := i.(controllerInterventions); ok {
-				return of.change(t.Context(), []string{name}, c)
-			}
-			return i.(interventions).change(t.Context(), []string{name}, c)
+			return i.Change(t.Context(), []string{name}, control.Change{Verb: verb, Delay: time.Second})
 		}
-		if _, err := change(verbs.Delay); err != nil {
+		if _, err := change(control.Delay); err != nil {
 			t.Fatal(err)
 		}
 		if changed, err := change("throttle"); err == nil || len(changed) > 0 {
 			t.Errorf("%s: throttled %q, %v", name, changed, err)
 		}
-		if changed, err := change(verbs.Clear); err != nil || len(changed) != 1 {
+		if changed, err := change(control.Clear); err != nil || len(changed) != 1 {
 			t.Errorf("%s: the delay was removed before: %q, %v", name, changed, err)
 		}
 	}

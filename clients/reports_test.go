@@ -458,15 +458,18 @@ func TestPausedControllerIsNotForgotten(t *testing.T) {
 
 // ownControllers are interventions in controllers of this process.
 type ownControllers struct {
-	control.Interventions
+	control.Intervener
 	paused []string
 }
 
-func (o *ownControllers) Remove(_ context.Context, names []string) ([]string, error) {
-	return nil, usage.Errorf("controller %q is of this process", names)
-}
-
-func (o *ownControllers) Pause(_ context.Context, names []string) ([]string, error) {
+func (o *ownControllers) Change(_ context.Context, names []string, c control.Change) ([]string, error) {
+	switch c.Verb {
+	case control.Remove:
+		return nil, usage.Errorf("controller %q is of this process", names)
+	case control.Pause:
+	default:
+		return nil, errors.New("not expected: " + c.Verb)
+	}
 	if slices.Contains(names, "unknown") {
 		return nil, usage.Errorf("unknown controller")
 	}

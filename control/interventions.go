@@ -24,6 +24,7 @@ const AllControllers = "*"
 // return the names of the controllers that they have changed. It is not an error
 // to change nothing, for example to resume a controller that is not paused.
 type Interventions interface {
+	Intervener
 	// Stop stops controllers, and refuses their held writes. Start builds and runs
 	// them again; it applies to controllers that were stopped or have failed.
 	Stop(ctx context.Context, names []string) ([]string, error)
@@ -50,6 +51,14 @@ type Interventions interface {
 	// them, from all lists. Their records remain. AllControllers stands for all of these, except
 	// those whose process has not reported for some time and may be suspended.
 	Remove(ctx context.Context, names []string) ([]string, error)
+}
+
+// Intervener is what the methods of Interventions have in common.
+type Intervener interface {
+	// Change does what the method of its verb says, as Pause.
+	Change(ctx context.Context, names []string, c Change) ([]string, error)
+	// StepWithin is Step if wait is StepTimeout, and StepHeld if it is 0.
+	StepWithin(ctx context.Context, name string, wait time.Duration) (*SteppedWrite, error)
 	// HeldWrites returns at most limit held writes of one controller, the oldest first.
 	HeldWrites(ctx context.Context, name string, limit int) (HeldWriteList, error)
 }

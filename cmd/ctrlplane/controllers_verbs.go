@@ -2,7 +2,6 @@ package main
 
 import (
 	"cmp"
-	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -12,21 +11,17 @@ import (
 	"github.com/ctrlplane/ctrlplane/control"
 	"github.com/ctrlplane/ctrlplane/controllers/intervene"
 	"github.com/ctrlplane/ctrlplane/internal/usage"
-	"github.com/ctrlplane/ctrlplane/internal/verbs"
 	"github.com/ctrlplane/ctrlplane/internal/words"
 )
-
-// controllersAction is a method expression of control.Interventions, or a function like it.
-type controllersAction func(i control.Interventions, ctx context.Context, names []string) ([]string, error)
 
 // addControllersVerbs adds the verbs that intervene in running controllers.
 func addControllersVerbs(cmd *cobra.Command, t *target) {
 	addInterventionVerbs(cmd, t, controllerActors)
 	addGroup(cmd, "run", "Start, stop, scale and slow down:",
-		newInterventionVerb(t, controllerActors, verbs.Stop, "stopped", "Stop controllers with their workers, handlers and queues; held writes fail", control.Interventions.Stop),
-		newInterventionVerb(t, controllerActors, verbs.Start, "started", "Start stopped controllers again", control.Interventions.Start),
+		newInterventionVerb(t, controllerActors, control.Stop, "stopped", "Stop controllers with their workers, handlers and queues; held writes fail"),
+		newInterventionVerb(t, controllerActors, control.Start, "started", "Start stopped controllers again"),
 		newControllersScale(t), newControllersSpeed(t))
-	remove := newInterventionVerb(t, controllerActors, verbs.Remove, "removed", "Remove controllers of operators that have ended from all lists", control.Interventions.Remove)
+	remove := newInterventionVerb(t, controllerActors, control.Remove, "removed", "Remove controllers of operators that have ended from all lists")
 	remove.Long = `Remove controllers of operators whose process has ended from all lists, with the
 interventions in them. Their records remain, for trace and why. If the process is started
 again, they are listed again.
@@ -46,14 +41,14 @@ func addInterventionVerbs(cmd *cobra.Command, t *target, a actors) {
 		pause = "Hold the writes of clients; they keep reading and watching"
 	}
 	addGroup(cmd, "writes", "Hold writes:",
-		newInterventionVerb(t, a, verbs.Pause, "paused", pause, control.Interventions.Pause),
+		newInterventionVerb(t, a, control.Pause, "paused", pause),
 		newStepCommand(t, a), newHeldCommand(t, a),
-		newInterventionVerb(t, a, verbs.Resume, "resumed", "Release held writes and resume", control.Interventions.Resume))
+		newInterventionVerb(t, a, control.Resume, "resumed", "Release held writes and resume"))
 	addGroup(cmd, "faults", "Inject faults:", newDelayCommand(t, a), newFailCommand(t, a),
-		newInterventionVerb(t, a, verbs.Clear, "cleared", "Remove delays and faults", control.Interventions.Clear))
+		newInterventionVerb(t, a, control.Clear, "cleared", "Remove delays and faults"))
 }
 
-func newInterventionVerb(t *target, a actors, verb, past, short string, do controllersAction) *cobra.Command {
+func newInterventionVerb(t *target, a actors, verb, past, short string) *cobra.Command {
 	var all bool
 	cmd := &cobra.Command{
 		Use:   verb + " NAME…",
@@ -66,7 +61,7 @@ func newInterventionVerb(t *target, a actors, verb, past, short string, do contr
 			if err != nil {
 				return err
 			}
-			return runIntervention(cmd, t, a, past, names, do)
+			return runIntervention(cmd, t, a, past, names, control.Change{Verb: verb})
 		},
 	}
 	addAllFlag(cmd, a, &all)
@@ -79,22 +74,22 @@ func addAllFlag(cmd *cobra.Command, a actors, all *bool) {
 
 // unchanged says why a verb has changed no controller or client.
 var unchanged = map[string]string{
-	verbs.Pause: "paused already", verbs.Resume: "not paused", verbs.Clear: "without a delay or fault",
-	verbs.Stop: "not running", verbs.Start: "running already", verbs.Remove: "its process has been started again",
+	control.Pause: "paused already", control.Resume: "not paused", control.Clear: "without a delay or fault",
+	control.Stop: "not running", control.Start: "running already", control.Remove: "its process has been started again",
 }
 
-// runIntervention does what the verb of cmd is for, and prints which controllers or clients have changed, after its past tense.
-func runIntervention(cmd *cobra.Command, t *target, a actors, past string, names []string, do controllersAction) error {
+// runIntervention makes a change, and prints which controllers or clients have changed, after the past tense of its verb.
+func runIntervention(cmd *cobra.Command, t *target, a actors, past string, names []string, c control.Change) error {
 	client, err := t.toChange().controlClient()
 	if err != nil {
 		return err
 	}
-	done, err := do(a.interventions(client), cmd.Context(), names)
+	done, err := a.interventions(client).Change(cmd.Context(), names, c)
 	if err != nil {
 		return err
 	}
 	text := strings.Join(done, ", ")
-	if why := unchanged[cmd.Name()]; text == "" && why != "" && !slices.Contains(names, control.AllControllers) {
+	if why := unchanged[c.Verb]; text == "" && why != "" && !slices.Contains(names, control.AllControllers) {
 		text = fmt.Sprintf("none (%s: %s)", strings.Join(names, ", "), why)
 	}
 	text = cmp.Or(text, "none")
@@ -116,9 +111,7 @@ func newDelayCommand(t *target, a actors) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return runIntervention(cmd, t, a, "delayed by "+d.String(), names, func(i control.Interventions, ctx context.Context, names []string) ([]string, error) {
-				return i.Delay(ctx, names, d)
-			})
+			return runIntervention(cmd, t, a, "delayed by "+d.String(), names, control.Change{Verb: control.Delay, Delay: d})
 		},
 	}
 	addAllFlag(cmd, a, &all)
@@ -147,9 +140,7 @@ the controller retries them. The number applies until the control plane stops.`,
 			if workers < 1 {
 				return usage.Errorf("--workers %d: not a number of workers: use 1 or more", workers)
 			}
-			return runIntervention(cmd, t, controllerActors, "scaled to "+words.Count(workers, "worker"), names, func(i control.Interventions, ctx context.Context, names []string) ([]string, error) {
-				return i.Scale(ctx, names, workers)
-			})
+			return runIntervention(cmd, t, controllerActors, "scaled to "+words.Count(workers, "worker"), names, control.Change{Verb: control.Scale, Workers: workers})
 		},
 	}
 	cmd.Flags().IntVar(&workers, "workers", 0, "number of workers of each queue")
@@ -184,9 +175,7 @@ apply to writes, expired versions (410) to lists and watches.%[2]s`, a.verb, ope
 			if err != nil {
 				return err
 			}
-			return runIntervention(cmd, t, a, "fault injected ("+f.String()+")", names, func(i control.Interventions, ctx context.Context, names []string) ([]string, error) {
-				return i.Fail(ctx, names, f)
-			})
+			return runIntervention(cmd, t, a, "fault injected ("+f.String()+")", names, control.Change{Verb: control.Fail, Fault: f})
 		},
 	}
 	addAllFlag(cmd, a, &all)
