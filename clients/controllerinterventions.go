@@ -72,7 +72,7 @@ func (i controllerInterventions) Change(ctx context.Context, names []string, c c
 // when it continues.
 func (i controllerInterventions) remove(ctx context.Context, names []string) (removed []string, err error) {
 	list := i.clients.sortedControllers()
-	if slices.Equal(names, []string{control.AllControllers}) {
+	if slices.Equal(names, []string{control.All}) {
 		list = slices.DeleteFunc(list, func(rc *reportedController) bool { return rc.isLive() || rc.isSilent() })
 	} else if list, err = i.findEnded(ctx, list, names); err != nil {
 		return nil, err
@@ -145,7 +145,7 @@ func (i controllerInterventions) HeldWrites(ctx context.Context, name string, li
 
 // split returns the reported controllers among names, each once, and the other names.
 func (i controllerInterventions) split(names []string) (reported []*reportedController, rest []string, err error) {
-	if slices.Equal(names, []string{control.AllControllers}) {
+	if slices.Equal(names, []string{control.All}) {
 		return i.clients.sortedControllers(), names, nil
 	}
 	for _, name := range names {

@@ -78,7 +78,7 @@ func (i interventions) Change(ctx context.Context, names []string, c control.Cha
 		return nil, err
 	}
 	defer release()
-	if slices.Equal(names, []string{control.AllControllers}) && !c.IsUndo() {
+	if slices.Equal(names, []string{control.All}) && !c.IsUndo() {
 		list = slices.DeleteFunc(slices.Clone(list), func(cl *client) bool { return cl.program() == ownProgram })
 	}
 	return intervene.ChangeEach("client", list, func(cl *client) string { return cl.name }, func(cl *client) (changed bool, err error) {
@@ -100,7 +100,7 @@ func (i interventions) publishState(cl *client) {
 }
 
 func (i interventions) resolveOne(name string) (*client, error) {
-	if name == control.AllControllers {
+	if name == control.All {
 		return nil, usage.Errorf("name one client")
 	}
 	list, err := i.resolve([]string{name})
@@ -113,7 +113,7 @@ func (i interventions) resolveOne(name string) (*client, error) {
 // resolve returns the clients, each once, with these names or programs.
 func (i interventions) resolve(names []string) (list []*client, err error) {
 	known := i.sorted()
-	if slices.Equal(names, []string{control.AllControllers}) {
+	if slices.Equal(names, []string{control.All}) {
 		return known, nil
 	}
 	if len(names) == 0 {

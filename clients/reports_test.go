@@ -392,7 +392,7 @@ func TestSilentProcess(t *testing.T) {
 	if c := f.snapshot().Controllers[0]; len(c.Running) != 0 || len(f.clients.Queues()) != 0 {
 		t.Errorf("%+v", c)
 	}
-	all := []string{control.AllControllers}
+	all := []string{control.All}
 	if removed, err := f.clients.ControllerInterventions(&ownControllers{}, func(string) bool { return false }).Remove(f.Context(), all); err != nil || len(removed) > 0 {
 		t.Errorf("it may go on: removed %q, %v", removed, err)
 	}
@@ -530,7 +530,7 @@ func TestRemoveEndedController(t *testing.T) {
 		}
 	}
 	refused("shop-operator/site") // its process runs
-	if removed, err := i.Remove(f.Context(), []string{control.AllControllers}); err != nil || len(removed) > 0 {
+	if removed, err := i.Remove(f.Context(), []string{control.All}); err != nil || len(removed) > 0 {
 		t.Errorf("all, while it runs: %q, %v", removed, err)
 	}
 	if _, err := i.Pause(f.Context(), []string{"page"}); err != nil {
@@ -542,7 +542,7 @@ func TestRemoveEndedController(t *testing.T) {
 	if removed, err := i.Remove(f.Context(), []string{"page"}); err != nil || !slices.Equal(removed, []string{"shop-operator/page"}) {
 		t.Errorf("%q, %v", removed, err)
 	}
-	if removed, err := i.Remove(f.Context(), []string{control.AllControllers}); err != nil || !slices.Equal(removed, []string{"shop-operator/site"}) {
+	if removed, err := i.Remove(f.Context(), []string{control.All}); err != nil || !slices.Equal(removed, []string{"shop-operator/site"}) {
 		t.Errorf("%q, %v", removed, err)
 	}
 	if s, list := f.snapshot(), f.clients.Snapshot(); len(s.Controllers) > 0 || len(s.Queues) > 0 || len(list[0].Controllers) > 0 || len(f.clients.Controllers()) > 0 {

@@ -213,10 +213,10 @@ func (i interventions) resolveOne(name string) (*unit, error) {
 }
 
 // resolveNames returns the names of controllers, each once, that are given by
-// name or alias. For control.AllControllers it returns those that all selects;
+// name or alias. For control.All it returns those that all selects;
 // nil means that all controllers are not allowed.
 func (i interventions) resolveNames(names []string, all func(Status) bool) (list []string, err error) {
-	if all != nil && slices.Equal(names, []string{control.AllControllers}) {
+	if all != nil && slices.Equal(names, []string{control.All}) {
 		for _, s := range i.s.Statuses() {
 			if all(s) {
 				list = append(list, s.Name)

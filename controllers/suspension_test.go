@@ -64,7 +64,7 @@ func TestInterventionsWaitForTheEndOfARestore(t *testing.T) {
 		"resume": {true, false, func(ctx context.Context, i control.Interventions) ([]string, error) { return i.Resume(ctx, job) }, Running, ""},
 		"clear":  {true, true, func(ctx context.Context, i control.Interventions) ([]string, error) { return i.Clear(ctx, job) }, Paused, "its writes are held"},
 		"pause all": {false, false, func(ctx context.Context, i control.Interventions) ([]string, error) {
-			return i.Pause(ctx, []string{control.AllControllers})
+			return i.Pause(ctx, []string{control.All})
 		}, Paused, "its writes are held"},
 		"delay": {false, false, func(ctx context.Context, i control.Interventions) ([]string, error) {
 			return i.Delay(ctx, job, time.Second)
@@ -148,7 +148,7 @@ func TestStopAllWaitsForTheEndOfARestore(t *testing.T) {
 		r.supervisor.informers = &sharedInformers{}
 		r.restarted = &unitRun{view: &informerView{}, cancel: func() {}, done: make(chan struct{})}
 		close(r.restarted.done)
-		i, all := r.supervisor.Interventions(), []string{control.AllControllers}
+		i, all := r.supervisor.Interventions(), []string{control.All}
 		r.suspend()
 		short, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()

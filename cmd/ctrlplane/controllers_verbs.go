@@ -37,7 +37,7 @@ held when it continues.`
 // addInterventionVerbs adds the verbs that controllers and clients have in common.
 func addInterventionVerbs(cmd *cobra.Command, t *target, a actors) {
 	pause := "Hold the writes of controllers; they keep reading, and their queues keep filling"
-	if !a.splitNames {
+	if a.ofClients {
 		pause = "Hold the writes of clients; they keep reading and watching"
 	}
 	addGroup(cmd, "writes", "Hold writes:",
@@ -55,7 +55,7 @@ func newInterventionVerb(t *target, a actors, verb, past, short string) *cobra.C
 		Short: short,
 		Example: fmt.Sprintf(`  ctrlplane %[1]s %[2]s %[3]s
   ctrlplane %[1]s %[2]s %[4]s
-  ctrlplane %[1]s %[2]s --all`, a.verb, verb, a.examples[0], a.examples[1]),
+  ctrlplane %[1]s %[2]s --all`, a.plural, verb, a.examples[0], a.examples[1]),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			names, err := a.parseNames(verb, args, all)
 			if err != nil {
@@ -69,7 +69,7 @@ func newInterventionVerb(t *target, a actors, verb, past, short string) *cobra.C
 }
 
 func addAllFlag(cmd *cobra.Command, a actors, all *bool) {
-	cmd.Flags().BoolVar(all, "all", false, "all "+a.verb+" to which it can apply")
+	cmd.Flags().BoolVar(all, "all", false, "all "+a.plural+" to which it can apply")
 }
 
 // unchanged says why a verb has changed no controller or client.
@@ -89,11 +89,11 @@ func runIntervention(cmd *cobra.Command, t *target, a actors, past string, names
 		return err
 	}
 	text := strings.Join(done, ", ")
-	if why := unchanged[c.Verb]; text == "" && why != "" && !slices.Contains(names, control.AllControllers) {
+	if why := unchanged[c.Verb]; text == "" && why != "" && !slices.Contains(names, control.All) {
 		text = fmt.Sprintf("none (%s: %s)", strings.Join(names, ", "), why)
 	}
 	text = cmp.Or(text, "none")
-	if _, err = fmt.Fprintf(cmd.OutOrStdout(), "%s: %s\n", past, text); err != nil || a.splitNames || slices.Contains(names, control.AllControllers) {
+	if _, err = fmt.Fprintf(cmd.OutOrStdout(), "%s: %s\n", past, text); err != nil || !a.ofClients || slices.Contains(names, control.All) {
 		return err
 	}
 	return hintAtSiblings(cmd, t, client, names, done)
@@ -103,9 +103,9 @@ func newDelayCommand(t *target, a actors) *cobra.Command {
 	var all bool
 	cmd := &cobra.Command{
 		Use:   "delay NAME… DURATION",
-		Short: "Delay each API call of " + a.verb,
+		Short: "Delay each API call of " + a.plural,
 		Example: fmt.Sprintf(`  ctrlplane %[1]s delay %[2]s 2s
-  ctrlplane %[1]s clear %[2]s`, a.verb, a.examples[0]),
+  ctrlplane %[1]s clear %[2]s`, a.plural, a.examples[0]),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			names, d, err := a.parseDelay(args, all)
 			if err != nil {
@@ -151,22 +151,22 @@ func newFailCommand(t *target, a actors) *cobra.Command {
 	var all bool
 	var f control.Fault
 	open := ""
-	if a.verb == clientActors.verb {
+	if a.ofClients {
 		open = ` With
 --verb watch, or --code 410, open watches end, too, with an event of that error: a
 client that gets 410 has to list again.`
 	}
 	cmd := &cobra.Command{
 		Use:   "fail NAME…",
-		Short: "Make API calls of " + a.verb + " fail",
+		Short: "Make API calls of " + a.plural + " fail",
 		Long: fmt.Sprintf(`Make API calls of %[1]s fail, to see how the %[1]s retry. The API server
 does not execute a call that is made to fail. Conflicts (409) only
-apply to writes, expired versions (410) to lists and watches.%[2]s`, a.verb, open),
+apply to writes, expired versions (410) to lists and watches.%[2]s`, a.plural, open),
 		Example: fmt.Sprintf(`  ctrlplane %[1]s fail %[2]s
   ctrlplane %[1]s fail %[2]s --rate 0.3 --code 409 --verb update
   ctrlplane %[1]s fail %[2]s --code timeout --resource pods
   ctrlplane %[1]s fail %[2]s --code 410 --verb watch
-  ctrlplane %[1]s clear --all`, a.verb, a.examples[0]),
+  ctrlplane %[1]s clear --all`, a.plural, a.examples[0]),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := intervene.ValidateFault(f); err != nil {
 				return err

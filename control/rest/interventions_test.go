@@ -91,7 +91,7 @@ func TestInterventions(t *testing.T) {
 			t.Errorf("got %v", err)
 		}
 	}
-	_, resumed := i.Resume(ctx, []string{control.AllControllers})
+	_, resumed := i.Resume(ctx, []string{control.All})
 	_, delayed := i.Delay(ctx, a, 1500*time.Millisecond)
 	_, failed := i.Fail(ctx, a, control.Fault{Rate: 0.3, Code: "409", Verb: "update", Resource: "deployments.apps"})
 	_, scaled := i.Scale(ctx, a, 3)

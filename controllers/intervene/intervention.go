@@ -66,6 +66,28 @@ func errNotOfGate(c control.Change) error {
 	return usage.Errorf("verb %q does not apply to API calls: choose pause, resume, delay, fail or clear", c.Verb)
 }
 
+func (g *Gate) setCallEffects(set func(*observe.Interventions)) error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.final != nil {
+		return g.final
+	}
+	set(&g.current)
+	g.affectsCalls.Store(g.current.AffectCalls())
+	return nil
+}
+
+// ClearCallEffects removes the delay and the fault, and reports whether there was
+// one. Delayed calls proceed at once.
+func (g *Gate) ClearCallEffects() bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.current.Delay, g.current.Fault = 0, control.Fault{}
+	close(g.callEffectsCleared)
+	g.callEffectsCleared = make(chan struct{})
+	return g.affectsCalls.Swap(false)
+}
+
 // ChangeEach changes controllers or clients in parallel, and returns the names of those that have changed. The errors
 // begin with the noun and the name.
 func ChangeEach[T any](noun string, list []T, name func(T) string, change func(T) (bool, error)) (changed []string, err error) {
