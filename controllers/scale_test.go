@@ -48,7 +48,7 @@ func TestConcurrencyFlags(t *testing.T) {
 func TestScaledConfig(t *testing.T) {
 	s := newSupervisor(t, "concurrent-replicaset-syncs=9")
 	to, err := s.scaledConfigFor(names.ReplicaSetController, 2)
-	if err != nil || to.note != "2 workers in place of 9" {
+	if err != nil || to.of != 2 || to.configured != 9 {
 		t.Fatalf("%+v, %v", to, err)
 	}
 	if got := s.WorkerCount(names.ReplicaSetController, "replicaset"); got != 9 {
@@ -75,14 +75,14 @@ func TestInvalidScalesAreRefused(t *testing.T) {
 		n    int
 		want string
 	}{
-		"replicaset":           {0, "0 workers: choose 1 to 1000"},
-		"deployment":           {-3, "-3 workers: choose 1 to 1000"},
-		"job replicasett":      {2, `unknown controller "replicasett": did you mean "replicaset"?`},
-		control.AllControllers: {2, `unknown controller "*": "ctrlplane controllers" lists them`},
-		"job nodeipam":         {2, "controller node-ipam-controller: its number of workers is fixed: upstream has no flag for it"},
-		"endpointslice":        {51, "concurrent-service-endpoint-syncs must not be more than 50, but got 51"},
-		"statefulset":          {1001, "1001 workers: choose 1 to 1000"},
-		"garbagecollector":     {4, errNotStarted.Error()},
+		"replicaset":       {0, "0 workers: choose 1 to 1000"},
+		"deployment":       {-3, "-3 workers: choose 1 to 1000"},
+		"job replicasett":  {2, `unknown controller "replicasett": did you mean "replicaset"?`},
+		control.All:        {2, `unknown controller "*": "ctrlplane controllers" lists them`},
+		"job nodeipam":     {2, "controller node-ipam-controller: its number of workers is fixed: upstream has no flag for it"},
+		"endpointslice":    {51, "concurrent-service-endpoint-syncs must not be more than 50, but got 51"},
+		"statefulset":      {1001, "1001 workers: choose 1 to 1000"},
+		"garbagecollector": {4, errNotStarted.Error()},
 	} {
 		_, err := i.Scale(t.Context(), strings.Fields(names), test.n)
 		if err == nil || !strings.HasSuffix(err.Error(), test.want) {

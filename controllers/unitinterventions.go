@@ -3,7 +3,6 @@ package controllers
 import (
 	"context"
 	"errors"
-	"strings"
 
 	"github.com/ctrlplane/ctrlplane/control"
 	"github.com/ctrlplane/ctrlplane/controllers/intervene"
@@ -35,61 +34,46 @@ func (u *unit) currentGate() *intervene.Gate {
 }
 
 // displayState returns the state with the interventions. The caller holds the lock.
-func (u *unit) displayState() (State, string) {
+func (u *unit) displayState() observe.ControllerChanged {
 	if u.state != Running || u.gate == nil {
-		return u.state, u.reason
+		return observe.ControllerChanged{State: string(u.state), Reason: u.reason}
 	}
-	note, paused := u.gate.Describe()
+	set := u.gate.Interventions()
 	if scaled := u.scaled.Load(); scaled != nil {
-		note = strings.TrimPrefix(note+", "+scaled.note, ", ")
+		set.Workers, set.ConfiguredWorkers = scaled.of, scaled.configured
 	}
-	if paused {
-		return Paused, note
-	}
-	return Running, note
+	return set.RunningState()
 }
 
 // isPaused reports whether the controller is paused, or will be again once it has been restarted.
 func (u *unit) isPaused() bool {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	state, _ := u.displayState()
-	return state == Paused || u.mutedIn == Paused
+	return u.displayState().State == observe.StatePaused || u.mutedIn == Paused
 }
 
 // publishState records the state. The caller holds the lock.
 func (u *unit) publishState() {
 	if u.mutedIn == "" {
-		state, reason := u.displayState()
-		u.recorder.SetState(string(state), reason)
+		u.recorder.SetState(u.displayState())
 	}
 }
 
-// applyIntervention changes the gate of a controller that runs.
-func (u *unit) applyIntervention(apply gateChange) error {
+// changeGate changes the gate, and reports whether that applied. An undo does nothing to a controller that never ran;
+// other changes are of one that runs.
+func (u *unit) changeGate(undo bool, change gateChange) (changed bool, err error) {
 	g := u.currentGate()
-	if s := u.status(); g == nil || !s.State.isRunning() {
-		return usage.Errorf("it is %s: start it first", s.State)
-	}
-	_, err := apply(g)
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	u.publishState()
-	return err
-}
-
-// clearIntervention removes an intervention from the gate, and reports whether
-// there was one. It does nothing to a controller that never ran.
-func (u *unit) clearIntervention(remove gateChange) (bool, error) {
-	g := u.currentGate()
-	if g == nil {
+	switch s := u.status(); {
+	case undo && g == nil:
 		return false, nil
+	case !undo && (g == nil || !s.State.isRunning()):
+		return false, usage.Errorf("it is %s: start it first", s.State)
 	}
-	removed, err := remove(g)
+	changed, err = change(g)
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	u.publishState()
-	return removed, err
+	return changed, err
 }
 
 // step releases the oldest held write.

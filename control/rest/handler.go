@@ -19,8 +19,8 @@ type Services struct {
 	Controllers   func() []control.Controller                              // without their work; required by Handler
 	Source        observe.Source                                           // required by Handler
 	Nodes         control.Nodes                                            // required by Handler
-	Interventions control.Interventions                                    // nil = not served
-	Clients       control.Interventions                                    // in clients; nil = not served
+	Interventions control.Intervener                                       // nil = not served
+	Clients       control.Intervener                                       // in clients; nil = not served
 	Speed         control.SpeedControl                                     // nil = not served
 	Snapshots     control.Snapshots                                        // nil = not served
 	Flags         func() ([]control.Flag, error)                           // nil = not served

@@ -16,6 +16,8 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+
+	"github.com/ctrlplane/ctrlplane/observe"
 )
 
 // Gate intercepts the API calls of one run of a controller, or of a client. While an intervention is
@@ -33,14 +35,14 @@ type Gate struct {
 	path         []*Gate       // that a call passes: an outer gate, if there is one, and this one
 
 	*heldWrites
-	watches      map[*openWatch]bool
-	current      Settings
-	closed       error         // the error of every call; nil until the gate is closed
-	final        error         // the error of every further intervention; nil while they are accepted
-	inFlight     int           // writes sent and not yet answered
-	drained      chan struct{} // closed when inFlight is 0; nil unless Pause waits
-	changed      chan struct{} // closed when a write is held or the gate opens
-	delayCleared chan struct{} // closed when the delay is cleared
+	watches            map[*openWatch]bool
+	current            observe.Interventions
+	closed             error         // the error of every call; nil until the gate is closed
+	final              error         // the error of every further intervention; nil while they are accepted
+	inFlight           int           // writes sent and not yet answered
+	drained            chan struct{} // closed when inFlight is 0; nil unless Pause waits
+	changed            chan struct{} // closed when a write is held or the gate opens
+	callEffectsCleared chan struct{} // closed when they are cleared
 
 	outdated atomic.Pointer[error] // why RefuseWaiting was last called; nil if it was not
 }
@@ -57,15 +59,15 @@ type heldWrites struct {
 func NewGate(objects ObjectReader) *Gate {
 	ended := make(chan struct{})
 	g := &Gate{
-		heldWrites:   &heldWrites{},
-		watches:      map[*openWatch]bool{},
-		random:       rand.Float64,
-		objects:      objects,
-		stepLock:     make(chan struct{}, 1),
-		ended:        ended,
-		endPacing:    sync.OnceFunc(func() { close(ended) }),
-		changed:      make(chan struct{}),
-		delayCleared: make(chan struct{}),
+		heldWrites:         &heldWrites{},
+		watches:            map[*openWatch]bool{},
+		random:             rand.Float64,
+		objects:            objects,
+		stepLock:           make(chan struct{}, 1),
+		ended:              ended,
+		endPacing:          sync.OnceFunc(func() { close(ended) }),
+		changed:            make(chan struct{}),
+		callEffectsCleared: make(chan struct{}),
 	}
 	g.path = []*Gate{g}
 	return g
@@ -171,7 +173,7 @@ func (g *Gate) closedError() error {
 }
 
 func isPaused(path []*Gate) bool {
-	return slices.ContainsFunc(path, func(g *Gate) bool { return g.current.paused })
+	return slices.ContainsFunc(path, func(g *Gate) bool { return g.current.Paused })
 }
 
 // beginWrite notes that a write is sent. The caller holds the lock.
@@ -232,7 +234,7 @@ func (h *heldWrite) release(refusal error, stepped *Gate) {
 // releaseAll opens the gate; held writes proceed, unless another gate holds them, or, with
 // refusal, fail. The caller holds the lock.
 func (g *Gate) releaseAll(refusal error) {
-	g.current.paused = false
+	g.current.Paused = false
 	for h := range g.held() {
 		if refusal != nil || !isPaused(h.gate.path) {
 			h.release(refusal, nil)
@@ -248,7 +250,7 @@ func (g *Gate) Pause(ctx context.Context) error {
 		defer g.mu.Unlock()
 		return g.final
 	}
-	g.current.paused = true
+	g.current.Paused = true
 	if g.inFlight == 0 {
 		g.mu.Unlock()
 		return nil
@@ -270,7 +272,7 @@ func (g *Gate) Pause(ctx context.Context) error {
 func (g *Gate) Resume() bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.closed != nil || !g.current.paused {
+	if g.closed != nil || !g.current.Paused {
 		return false
 	}
 	g.releaseAll(nil)
@@ -295,7 +297,7 @@ func (g *Gate) CloseWithError(err error) {
 // refuses interventions with err from now on.
 func (g *Gate) CloseIfActive(err error) {
 	g.mu.Lock()
-	active := g.current.isActive()
+	active := g.current != (observe.Interventions{})
 	if g.final == nil {
 		g.final = err
 	}

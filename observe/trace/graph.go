@@ -224,7 +224,7 @@ func (g *graph) completeSyncs() {
 // linkClientWrites links writes of clients to the events on their watches.
 func (g *graph) linkClientWrites() {
 	for _, c := range g.calls {
-		if e := g.eventBySeq[c.claimedCause]; e != nil && c.causedBy == nil {
+		if e := g.eventBySeq[c.claimedCause]; e != nil && c.byClient && c.causedBy == nil {
 			c.setCause(e, Likely, ByWatch)
 		}
 	}

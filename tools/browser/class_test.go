@@ -165,22 +165,22 @@ func (h hands) set(names []string, state string) ([]string, error) {
 	return names, nil
 }
 
-func (h hands) Pause(_ context.Context, names []string) ([]string, error) {
-	return h.set(names, "paused")
+func (h hands) Change(_ context.Context, names []string, c control.Change) ([]string, error) {
+	switch c.Verb {
+	case control.Pause:
+		return h.set(names, "paused")
+	case control.Resume:
+		return h.set(names, "running")
+	}
+	return names, nil
 }
-
-func (h hands) Resume(_ context.Context, names []string) ([]string, error) {
-	return h.set(names, "running")
-}
-
-func (h hands) Clear(_ context.Context, names []string) ([]string, error) { return names, nil }
 
 func (h hands) HeldWrites(_ context.Context, name string, _ int) (control.HeldWriteList, error) {
 	held := control.HeldWrite{Verb: "create", Object: observe.Object{Resource: "pods", Kind: "Pod", Name: "web-5fc9f4bf66-"}, Since: time.Now()}
 	return control.HeldWriteList{Controller: name, Paused: true, Items: []control.HeldWrite{held}, Total: 1}, nil
 }
 
-func (h hands) Step(context.Context, string) (*control.SteppedWrite, error) {
+func (h hands) StepWithin(context.Context, string, time.Duration) (*control.SteppedWrite, error) {
 	return &control.SteppedWrite{
 		HeldWrite: control.HeldWrite{Verb: "update", Object: observe.Object{Group: "apps", Resource: "replicasets", Kind: "ReplicaSet", Name: "web"}}, Status: 200,
 		Before: []byte(`{"spec":{"replicas":1}}`), After: []byte(`{"spec":{"replicas":3}}`),
