@@ -75,9 +75,6 @@ func (a *kubeletAPI) serveAttach(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if state, known := a.commands.State(to.pod.UID, to.name, to.number); !known || !state.Command {
-		return statusError{http.StatusNotImplemented, fmt.Sprintf("pod %s is simulated: no process is running in container %s", to.pod.Name, to.name)}
-	}
 	ctx, cancel := contextUntilHangup(r.Context())
 	defer cancel()
 	remotecommand.ServeAttach(w, r.WithContext(ctx), to, to.pod.Name, string(to.pod.UID), to.name, options,
@@ -121,7 +118,8 @@ func (t *target) ExecInContainer(ctx context.Context, _, _, _ string, cmd []stri
 	return t.api.commands.Exec(ctx, t.pod, t.name, t.number, cmd, streams(in, out, errs, tty, resize))
 }
 
-// AttachContainer implements remotecommand.Attacher.
+// AttachContainer implements remotecommand.Attacher. Without a command its error goes to the client's error stream: not all clients
+// show why a handshake is refused.
 func (t *target) AttachContainer(ctx context.Context, _, _, _ string, in io.Reader, out, errs io.WriteCloser, tty bool, resize <-chan remotecommand.TerminalSize) error {
 	err := t.api.commands.Attach(ctx, t.pod, t.name, t.number, streams(in, out, errs, tty, resize))
 	if errors.Is(err, container.ErrNoCommand) {
