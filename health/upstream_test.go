@@ -8,7 +8,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/discovery"
-	"k8s.io/client-go/tools/leaderelection/resourcelock"
 
 	"github.com/ctrlplane/ctrlplane/internal/testutil"
 )
@@ -39,12 +38,6 @@ func TestConstantsMatchTheJobControllers(t *testing.T) {
 	source := testutil.UpstreamSource(t, "k8s.io/kubernetes", "pkg/controller/job/job_controller.go")
 	if want := fmt.Sprintf("MaxJobPodFailureBackOff = %d * time.Minute", int(maxPodBackoff.Minutes())); !strings.Contains(source, want) {
 		t.Errorf("the Job controller has no %s", want)
-	}
-}
-
-func TestLeaderAnnotation(t *testing.T) {
-	if leaderAnnotation != resourcelock.LeaderElectionRecordAnnotationKey {
-		t.Errorf("client-go has %s", resourcelock.LeaderElectionRecordAnnotationKey)
 	}
 }
 
