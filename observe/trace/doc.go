@@ -61,6 +61,9 @@
 // another process, or by the API server itself. What a controller does by a timer of
 // its own, outside of any sync, has no cause.
 //
+// An object that is asked for has its group, resource, kind, namespace and name, as Inspect returns them: operators are known
+// by the name of the kind.
+//
 // The files, in the order of the work:
 //
 //   - what is read: follow.go (records and state), find.go and actor.go (whose name is given), past.go
