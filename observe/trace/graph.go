@@ -211,7 +211,7 @@ func (g *graph) completeSyncs() {
 		if s == nil {
 			continue
 		}
-		s.errorIsConflict = s.errorIsConflict || c.Conflict && c.Error == strings.TrimSpace(s.Error)
+		s.errorIsConflict = s.errorIsConflict || c.Conflict && isSameError(c.Error, s.Error)
 		if s.Open && !s.running {
 			if c.Time.Before(s.Time) {
 				s.Time = c.Time
