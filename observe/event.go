@@ -34,7 +34,7 @@ type Object struct {
 	Group     string `json:"group,omitempty"`
 	Resource  string `json:"resource,omitempty"` // plural, lower case, as in URLs
 	Kind      string `json:"kind,omitempty"`
-	Namespace string `json:"namespace,omitempty"`
+	Namespace string `json:"namespace,omitempty"` // empty for cluster-scoped objects, Namespaces included
 	Name      string `json:"name,omitempty"`
 	UID       string `json:"uid,omitempty"`
 }

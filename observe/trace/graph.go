@@ -86,11 +86,12 @@ func (g *graph) addCall(r *observe.Record, c *observe.Called) {
 	if !c.IsWrite() && (!c.Failed() || c.Client != nil) { // clients such as kubectl ask whether an object exists
 		return
 	}
+	o := c.Object // the node's is completed
 	n := &Node{
 		ID: fmt.Sprintf("r%d", r.Seq), Kind: Call, Time: callStart(r, c), Took: c.Took, seq: r.Seq,
 		Controller:      c.Controller,
 		Verb:            c.Verb,
-		Object:          canonicalObject(c.Object),
+		Object:          &o,
 		Subresource:     c.Subresource,
 		Selected:        c.Selected,
 		ResourceVersion: c.ResourceVersion,
@@ -156,9 +157,10 @@ func callStart(r *observe.Record, c *observe.Called) time.Time {
 }
 
 func (g *graph) addEvent(r *observe.Record, d *observe.Delivered) {
+	o := d.Object
 	n := Node{
 		ID: fmt.Sprintf("r%d", r.Seq), Kind: Event, Time: r.Time.Add(-d.Took), Took: d.Took, seq: r.Seq,
-		Controller: d.Controller, Change: d.Change, Object: canonicalObject(d.Object), ResourceVersion: d.ResourceVersion,
+		Controller: d.Controller, Change: d.Change, Object: &o, ResourceVersion: d.ResourceVersion,
 		queues: d.Queues, adds: d.Adds, delayedKeys: d.Later, delays: d.Delays, uid: d.Object.UID, deleting: d.Deleting, noExecute: d.NoExecute,
 	}
 	g.events, g.eventBySeq[r.Seq] = append(g.events, &n), &n
@@ -252,15 +254,6 @@ func (g *graph) completeListed() {
 			}
 		}
 	}
-}
-
-// canonicalObject returns the identity of an object that is the same everywhere: a request
-// for a Namespace claims to be in that namespace.
-func canonicalObject(o observe.Object) *observe.Object {
-	if o.Resource == "namespaces" && o.Group == "" {
-		o.Namespace = ""
-	}
-	return &o
 }
 
 // applyWritten completes a call with what the storage reports about its object.
