@@ -189,16 +189,14 @@ func (cl *client) noteWritten(wrote []observe.Written, origin time.Time) {
 
 func (cl *client) snapshot(now time.Time) observe.Client {
 	v := observe.Client{
-		Name: cl.name, Caller: *cl.caller.Load(), State: observe.StateRunning,
+		Name: cl.name, Caller: *cl.caller.Load(),
 		Requests: cl.requests.Load(), Reads: cl.reads.Load(), Changes: cl.changes.Load(),
 		Errors: cl.errors.Load(), Conflicts: cl.conflicts.Load(), InFlight: cl.inFlight.Load(),
 		Connected: cl.isConnected(),
 	}
 	v.Writing, v.Unanswered = cl.unanswered.snapshot(now)
-	var paused bool
-	if v.Reason, paused = cl.gate.Describe(); paused {
-		v.State = observe.StatePaused
-	}
+	is := cl.gate.Interventions().RunningState()
+	v.State, v.Reason, v.Interventions = is.State, is.Reason, is.Interventions
 	_, v.Held = cl.gate.HeldWrites(0)
 	last := cl.last.Load()
 	v.Last, v.LastTime, v.LastWork = last.call, last.at, *cl.worked.Load()

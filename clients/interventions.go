@@ -56,8 +56,7 @@ func (i interventions) HeldWrites(_ context.Context, name string, limit int) (li
 
 // heldWrites lists what the gate of a client, or of a controller that one reports, holds.
 func heldWrites(name string, gate *intervene.Gate, limit int) control.HeldWriteList {
-	list := control.HeldWriteList{Controller: name}
-	_, list.Paused = gate.Describe()
+	list := control.HeldWriteList{Controller: name, Paused: gate.Interventions().Paused}
 	list.Items, list.Total = gate.HeldWrites(limit)
 	return list
 }
@@ -118,12 +117,9 @@ func (i interventions) publishState(cl *client) {
 	if i.config.Observer == nil {
 		return
 	}
-	e := &observe.ControllerChanged{Controller: cl.name, State: observe.StateRunning}
-	var paused bool
-	if e.Reason, paused = cl.gate.Describe(); paused {
-		e.State = observe.StatePaused
-	}
-	i.config.Observer.Append(e)
+	e := cl.gate.Interventions().RunningState()
+	e.Controller = cl.name
+	i.config.Observer.Append(&e)
 }
 
 func (i interventions) resolveOne(name string) (*client, error) {

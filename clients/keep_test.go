@@ -39,7 +39,7 @@ func TestPauseOfAClientThatMakesRoom(t *testing.T) {
 		if err != nil { // it was forgotten before
 			continue
 		}
-		if _, paused := f.meet("victim").gate.Describe(); !paused {
+		if !f.meet("victim").gate.Interventions().Paused {
 			t.Fatal("the pause was acknowledged and is lost")
 		}
 		if _, err := i.Resume(t.Context(), []string{"victim"}); err != nil {

@@ -225,17 +225,14 @@ func (rc *reportedController) publishState(now time.Time) {
 // state describes the processes and the interventions, which apply to its next process, too. The
 // caller holds the lock of the client's reportedState.
 func (rc *reportedController) state(now time.Time) observe.ControllerChanged {
-	gate, paused := rc.gate.Describe()
+	e := rc.gate.Interventions().RunningState()
 	state, reason := rc.client.reports.stateOf(rc, now)
-	e := observe.ControllerChanged{
-		State:  state,
-		Reason: strings.Join(slices.DeleteFunc([]string{gate, reason}, func(s string) bool { return s == "" }), ", "),
-	}
-	if paused {
-		e.State = observe.StatePaused
-		if state != observe.StateRunning {
-			e.Process = state
-		}
+	e.Reason = strings.Join(slices.DeleteFunc([]string{e.Reason, reason}, func(s string) bool { return s == "" }), ", ")
+	switch {
+	case !e.Interventions.Paused:
+		e.State = state
+	case state != observe.StateRunning:
+		e.Process = state
 	}
 	return e
 }

@@ -58,13 +58,7 @@ type Interventions interface {
 const StepTimeout = 20 * time.Second
 
 // Fault is an error that is injected into calls of a controller.
-type Fault struct {
-	Rate float64 `json:"rate"`           // the share of calls that fail, more than 0 and at most 1
-	Code string  `json:"code"`           // one of FaultCodes
-	Verb string  `json:"verb,omitempty"` // of the calls, as in RBAC; empty = all
-	// Resource is RESOURCE or RESOURCE.GROUP, for calls of its subresources, too, or with /SUBRESOURCE; empty = all.
-	Resource string `json:"resource,omitempty"`
-}
+type Fault = observe.Fault
 
 // FaultCodes are the errors that can be injected, as upstream makes them: forbidden, not found, a
 // conflict, which applies to writes only, an expired version, which applies to lists and watches, an object that is not valid,

@@ -14,7 +14,6 @@ import (
 	"k8s.io/kubernetes/cmd/kube-controller-manager/names"
 	"k8s.io/kubernetes/pkg/features"
 
-	"github.com/ctrlplane/ctrlplane/controllers/intervene"
 	"github.com/ctrlplane/ctrlplane/controllers/queues"
 	"github.com/ctrlplane/ctrlplane/observe"
 )
@@ -81,7 +80,7 @@ func TestMigratorNeedsTheGarbageCollector(t *testing.T) {
 	if got.State != Off || !strings.Contains(got.Reason, "needs the garbage collector") {
 		t.Errorf("got %s, %q", got.State, got.Reason)
 	}
-	if err := s.startUnit(t.Context(), names.GarbageCollectorController, intervene.Settings{}); err != nil {
+	if err := s.startUnit(t.Context(), names.GarbageCollectorController, observe.Interventions{}); err != nil {
 		t.Fatal(err)
 	}
 	if got := s.units[names.StorageVersionMigratorController].status(); got.State != Running {
@@ -96,7 +95,7 @@ func TestGarbageCollectorStartsWithoutTheMigrator(t *testing.T) {
 	if got := s.units[names.StorageVersionMigratorController].status(); got.State != Off || got.Reason == needsCollector {
 		t.Errorf("got %s, %q", got.State, got.Reason)
 	}
-	if err := s.startUnit(t.Context(), names.GarbageCollectorController, intervene.Settings{}); err != nil {
+	if err := s.startUnit(t.Context(), names.GarbageCollectorController, observe.Interventions{}); err != nil {
 		t.Error(err)
 	}
 }
@@ -110,7 +109,7 @@ func TestMigratorAfterTheInformersAreRecreated(t *testing.T) {
 	if err := s.renewInformers(); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.startUnit(t.Context(), names.StorageVersionMigratorController, intervene.Settings{}); err != nil {
+	if err := s.startUnit(t.Context(), names.StorageVersionMigratorController, observe.Interventions{}); err != nil {
 		t.Error(err)
 	}
 	if s.informers.graph == nil {

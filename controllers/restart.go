@@ -7,9 +7,9 @@ import (
 
 	"k8s.io/kubernetes/cmd/kube-controller-manager/names"
 
-	"github.com/ctrlplane/ctrlplane/controllers/intervene"
 	"github.com/ctrlplane/ctrlplane/internal/parallel"
 	"github.com/ctrlplane/ctrlplane/internal/usage"
+	"github.com/ctrlplane/ctrlplane/observe"
 )
 
 // errNotStarted is returned while the process starts, waits for the lease or stops.
@@ -48,7 +48,7 @@ func (s *Supervisor) startUnits(list []string) (started []string, err error) {
 	}
 	var errs []error
 	for _, name := range tokenControllerFirst(started) {
-		errs = append(errs, s.startUnit(s.informers.ctx, name, intervene.Settings{}))
+		errs = append(errs, s.startUnit(s.informers.ctx, name, observe.Interventions{}))
 	}
 	return started, errors.Join(errs...)
 }
@@ -65,7 +65,7 @@ func tokenControllerFirst(list []string) []string {
 
 // startUnit builds and starts a controller, with the settings of its gate. It does
 // nothing if the controller runs. ctx limits its construction. The caller holds the lock.
-func (s *Supervisor) startUnit(ctx context.Context, name string, settings intervene.Settings) error {
+func (s *Supervisor) startUnit(ctx context.Context, name string, set observe.Interventions) error {
 	u := s.units[name]
 	if u.status().State.isRunning() {
 		return nil
@@ -88,7 +88,7 @@ func (s *Supervisor) startUnit(ctx context.Context, name string, settings interv
 		return usage.Errorf("controller %s cannot run in this control plane: %s", name, after.Reason)
 	}
 	s.informers.newView(nil).StartWithContext(s.informers.ctx) // informers that no other controller uses
-	u.currentGate().Apply(settings)                            // only now: constructors may write
+	u.currentGate().Apply(set)                                 // only now: constructors may write
 	u.start()
 	if name == names.GarbageCollectorController {
 		return s.restartGraphReader(ctx)
@@ -116,7 +116,7 @@ func (s *Supervisor) restartGraphReader(ctx context.Context) error {
 	if was := u.status(); !was.State.isRunning() && was.Reason != needsCollector {
 		return nil
 	}
-	kept := u.currentGate().Settings()
+	kept := u.currentGate().Interventions()
 	if err := u.stop(); err != nil {
 		return err
 	}

@@ -9,7 +9,6 @@ import (
 	kubectrlmgrconfig "k8s.io/kubernetes/pkg/controller/apis/config"
 
 	"github.com/ctrlplane/ctrlplane/internal/usage"
-	"github.com/ctrlplane/ctrlplane/observe"
 )
 
 // maxWorkers protects from a mistyped number: each worker is a goroutine.
@@ -55,9 +54,9 @@ var workerFlags = map[string]workerFlag{
 
 // scaledConfig is the configuration of a controller that was scaled.
 type scaledConfig struct {
-	config  *managerConfig
-	workers map[queueKey]int
-	note    string
+	config         *managerConfig
+	workers        map[queueKey]int
+	of, configured int // the number of workers that was asked for, and the one that the flags say
 }
 
 func (i interventions) scale(ctx context.Context, names []string, workers int) ([]string, error) {
@@ -99,7 +98,7 @@ func (s *Supervisor) scaledConfigFor(name string, workers int) (*scaledConfig, e
 	if err != nil {
 		return nil, err
 	}
-	return &scaledConfig{config, workerCounts(config), observe.ScaledReason(workers, configured)}, nil
+	return &scaledConfig{config, workerCounts(config), workers, configured}, nil
 }
 
 // restartUnits restarts running controllers with other configurations. The caller holds the lock.
@@ -123,7 +122,7 @@ func (s *Supervisor) restartUnits(list []string, configs []*scaledConfig) error 
 // restartUnit keeps the settings of the gate of the unit. Writes that are held are
 // refused, as the workers that wait for them stop. The caller holds the lock.
 func (s *Supervisor) restartUnit(u *unit, config *scaledConfig) error {
-	kept := u.currentGate().Settings()
+	kept := u.currentGate().Interventions()
 	if err := u.stop(); err != nil {
 		return err
 	}

@@ -48,7 +48,7 @@ func TestConcurrencyFlags(t *testing.T) {
 func TestScaledConfig(t *testing.T) {
 	s := newSupervisor(t, "concurrent-replicaset-syncs=9")
 	to, err := s.scaledConfigFor(names.ReplicaSetController, 2)
-	if err != nil || to.note != "2 workers in place of 9" {
+	if err != nil || to.of != 2 || to.configured != 9 {
 		t.Fatalf("%+v, %v", to, err)
 	}
 	if got := s.WorkerCount(names.ReplicaSetController, "replicaset"); got != 9 {

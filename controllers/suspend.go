@@ -8,8 +8,8 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/ctrlplane/ctrlplane/controllers/intervene"
 	"github.com/ctrlplane/ctrlplane/internal/informersync"
+	"github.com/ctrlplane/ctrlplane/observe"
 )
 
 // Suspend stops all running controllers, which discards what they remember of
@@ -25,11 +25,11 @@ func (s *Supervisor) Suspend() (resume func(ctx context.Context, recreateInforme
 		return nil, errNotStarted
 	}
 	end := s.beginSuspension(restoring)
-	ran := map[string]intervene.Settings{}
+	ran := map[string]observe.Interventions{}
 	for name, u := range s.units {
 		if state := u.status().State; state.isRunning() {
 			u.muteEvents(state)
-			ran[name] = u.currentGate().Settings()
+			ran[name] = u.currentGate().Interventions()
 		}
 	}
 	resume = func(ctx context.Context, recreateInformers bool) error {
@@ -91,7 +91,7 @@ func (s *Supervisor) renewInformers() error {
 }
 
 // restartSuspended requires the lock.
-func (s *Supervisor) restartSuspended(ctx context.Context, ran map[string]intervene.Settings) error {
+func (s *Supervisor) restartSuspended(ctx context.Context, ran map[string]observe.Interventions) error {
 	s.informers.mapper.Reset() // the restored state may have other kinds
 	var errs []error
 	for _, name := range tokenControllerFirst(slices.Sorted(maps.Keys(ran))) {
@@ -133,7 +133,7 @@ func (u *unit) unmuteEvents() {
 	}
 	previous := u.mutedIn
 	u.mutedIn = ""
-	if state, _ := u.displayState(); state != previous {
+	if State(u.displayState().State) != previous {
 		u.publishState()
 	}
 }

@@ -15,13 +15,14 @@ import (
 	"github.com/ctrlplane/ctrlplane/control"
 	"github.com/ctrlplane/ctrlplane/controllers/intervene"
 	"github.com/ctrlplane/ctrlplane/internal/verbs"
+	"github.com/ctrlplane/ctrlplane/observe"
 )
 
 // restoredUnit is a running controller that is suspended as a restore does it.
 type restoredUnit struct {
 	supervisor *Supervisor
 	unit       *unit
-	kept       intervene.Settings
+	kept       observe.Interventions
 	end        func()   // of the suspension
 	restarted  *unitRun // after the restore; may be nil
 }
@@ -38,7 +39,7 @@ func newRestoredUnit(t *testing.T) *restoredUnit {
 func (r *restoredUnit) suspend() {
 	r.end = r.supervisor.beginSuspension(restoring)
 	r.unit.muteEvents(r.unit.status().State)
-	r.kept = r.unit.currentGate().Settings()
+	r.kept = r.unit.currentGate().Interventions()
 	r.unit.closeGate()
 	r.unit.setState(Off, stoppedReason, nil)
 }
@@ -239,10 +240,10 @@ func TestInterventionOvertakenByARestart(t *testing.T) {
 				if diff := cmp.Diff(list, changed); diff != "" {
 					t.Errorf("changed: %s", diff)
 				}
-				if got, _ := s.units[c.controller].currentGate().Describe(); got != change.want {
+				if got := s.units[c.controller].currentGate().Interventions().String(); got != change.want {
 					t.Errorf("after the restart: %q, want %q", got, change.want)
 				}
-				s.units[c.controller].currentGate().Apply(intervene.Settings{})
+				s.units[c.controller].currentGate().Apply(observe.Interventions{})
 			})
 		}
 	}

@@ -56,8 +56,8 @@ type unitRun struct {
 func (u *unit) status() Status {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	state, reason := u.displayState()
-	return Status{Name: u.name, Aliases: u.aliases, State: state, Reason: reason}
+	is := u.displayState()
+	return Status{Name: u.name, Aliases: u.aliases, State: State(is.State), Reason: is.Reason}
 }
 
 func (u *unit) setState(state State, reason string, run *unitRun) {

@@ -3,7 +3,6 @@ package controllers
 import (
 	"context"
 	"errors"
-	"strings"
 
 	"github.com/ctrlplane/ctrlplane/control"
 	"github.com/ctrlplane/ctrlplane/controllers/intervene"
@@ -35,33 +34,28 @@ func (u *unit) currentGate() *intervene.Gate {
 }
 
 // displayState returns the state with the interventions. The caller holds the lock.
-func (u *unit) displayState() (State, string) {
+func (u *unit) displayState() observe.ControllerChanged {
 	if u.state != Running || u.gate == nil {
-		return u.state, u.reason
+		return observe.ControllerChanged{State: string(u.state), Reason: u.reason}
 	}
-	note, paused := u.gate.Describe()
+	set := u.gate.Interventions()
 	if scaled := u.scaled.Load(); scaled != nil {
-		note = strings.TrimPrefix(note+", "+scaled.note, ", ")
+		set.Workers, set.ConfiguredWorkers = scaled.of, scaled.configured
 	}
-	if paused {
-		return Paused, note
-	}
-	return Running, note
+	return set.RunningState()
 }
 
 // isPaused reports whether the controller is paused, or will be again once it has been restarted.
 func (u *unit) isPaused() bool {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	state, _ := u.displayState()
-	return state == Paused || u.mutedIn == Paused
+	return u.displayState().State == observe.StatePaused || u.mutedIn == Paused
 }
 
 // publishState records the state. The caller holds the lock.
 func (u *unit) publishState() {
 	if u.mutedIn == "" {
-		state, reason := u.displayState()
-		u.recorder.SetState(string(state), reason)
+		u.recorder.SetState(u.displayState())
 	}
 }
 

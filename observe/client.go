@@ -10,8 +10,9 @@ import (
 type Client struct {
 	Name string `json:"name"` // PROGRAM (USER)
 	Caller
-	State  string `json:"state"`            // running, or paused if its writes are held
-	Reason string `json:"reason,omitempty"` // which interventions are set
+	State         string        `json:"state"`            // running, or paused if its writes are held
+	Reason        string        `json:"reason,omitempty"` // which interventions are set
+	Interventions Interventions `json:"interventions,omitzero"`
 	// Refused says which lists and watches are refused to it again and again: what waits for them never begins.
 	Refused string `json:"refused,omitempty"`
 	Held    int    `json:"held,omitempty"` // held writes, those included that only a controller of it holds

@@ -10,17 +10,17 @@ import (
 func TestEndedControllerHasNoFailingKeys(t *testing.T) {
 	o := newTestObserver(t, Options{})
 	r := o.Recorder("shop/site")
-	r.SetState("running", "")
+	r.SetState(ControllerChanged{State: "running"})
 	r.ReportedQueue("site").End(&Synced{ID: 1, Key: "default/shop", Error: "exit status 1", Retried: true}, time.Now())
 	if c := snapshotOf(t, o, "shop/site"); len(c.Failing) != 1 {
 		t.Fatalf("failing: %+v", c.Failing)
 	}
 	before := time.Now()
-	r.SetState("off", "its process has ended")
+	r.SetState(ControllerChanged{State: "off", Reason: "its process has ended"})
 	if c := snapshotOf(t, o, "shop/site"); len(c.Failing) != 0 || c.Since.Before(before) || c.Reason != "its process has ended" {
 		t.Errorf("after its end: %+v", c)
 	}
-	r.SetState("running", "")
+	r.SetState(ControllerChanged{State: "running"})
 	r.ReportedQueue("site").End(&Synced{ID: 2, Key: "default/shop", Error: "exit status 1", Retried: true}, time.Now())
 	if c := snapshotOf(t, o, "shop/site"); len(c.Failing) != 1 || c.Failing[0].Times != 1 {
 		t.Errorf("after its start: %+v", c.Failing)
@@ -36,18 +36,18 @@ func TestManuallyStoppedControllerKeepsWhatFailed(t *testing.T) {
 		now := time.Now()
 		r.ReportedQueue("job").End(&Synced{ID: id, Key: "default/broken", Error: "exceeded quota", Retried: true, Due: now.Add(time.Minute)}, now)
 	}
-	r.SetState("running", "")
+	r.SetState(ControllerChanged{State: "running"})
 	fail(1)
 	fail(2)
-	r.SetState("stopping", "")
+	r.SetState(ControllerChanged{State: "stopping"})
 	// A sync that the stop interrupts says nothing about its key, whatever it returns.
 	r.ReportedQueue("job").End(&Synced{ID: 3, Key: "default/broken"}, time.Now())
 	r.ReportedQueue("job").End(&Synced{ID: 4, Key: "default/new", Error: "the controller was stopped"}, time.Now())
-	r.SetState("off", ReasonStopped)
+	r.SetState(ControllerChanged{State: "off", Reason: ReasonStopped})
 	if c := snapshotOf(t, o, "job-controller"); len(c.Failing) != 1 || c.Failing[0].Times != 2 || !c.Failing[0].Due.IsZero() {
 		t.Errorf("after its stop: %+v", c.Failing)
 	}
-	r.SetState("building", "")
+	r.SetState(ControllerChanged{State: "building"})
 	if c := snapshotOf(t, o, "job-controller"); len(c.Failing) != 0 {
 		t.Errorf("after its start: %+v", c.Failing)
 	}

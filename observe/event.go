@@ -89,6 +89,8 @@ type ControllerChanged struct {
 	Controller string `json:"controller"`
 	State      string `json:"state"`
 	Reason     string `json:"reason,omitempty"`
+	// Interventions are set on the controller, or client; the text of Reason begins with them.
+	Interventions Interventions `json:"interventions,omitzero"`
 	// Process is the state of an operator's controller without its pause, unless it is running.
 	Process string `json:"process,omitempty"`
 }

@@ -49,9 +49,7 @@ func (r *Recorder) Do(f func()) {
 }
 
 // SetState records the controller's new state.
-func (r *Recorder) SetState(state, reason string) {
-	r.SetStateSince(ControllerChanged{State: state, Reason: reason}, time.Now())
-}
+func (r *Recorder) SetState(state ControllerChanged) { r.SetStateSince(state, time.Now()) }
 
 // SetStateSince records the controller's new state, which began earlier than it was noticed. Another reason does not begin
 // another state, nor does an intervention while the process does not run.
@@ -380,7 +378,7 @@ func (r *Recorder) snapshot() Controller {
 		StartFailures:  r.startFailures.Load(),
 	}
 	if s := r.state.Load(); s != nil {
-		c.State, c.Reason, c.Process, c.Since = s.State, s.Reason, s.Process, s.since
+		c.State, c.Reason, c.Interventions, c.Process, c.Since = s.State, s.Reason, s.Interventions, s.Process, s.since
 	}
 	if names := r.aliases.Load(); names != nil {
 		c.Aliases = *names

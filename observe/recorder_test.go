@@ -25,7 +25,7 @@ func TestNilRecorderRecordsNothing(t *testing.T) {
 	if want := []string{"Do", "Deliver", "Call"}; !slices.Equal(ran, want) {
 		t.Errorf("ran %v, want %v", ran, want)
 	}
-	r.SetState("running", "")
+	r.SetState(ControllerChanged{State: "running"})
 	r.AddWatch("pods")
 	r.RecordCall(&Called{Verb: "create"})
 	r.RecordLog(&Logged{Message: "m"}, "key", "failure")

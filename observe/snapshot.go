@@ -113,11 +113,12 @@ type Process struct {
 
 // Controller describes one controller.
 type Controller struct {
-	Name    string   `json:"name"`
-	Aliases []string `json:"aliases,omitempty"`
-	State   string   `json:"state"` // one of ControllerStates; empty for components that are not controllers
-	Reason  string   `json:"reason,omitempty"`
-	Process string   `json:"process,omitempty"` // as in ControllerChanged
+	Name          string        `json:"name"`
+	Aliases       []string      `json:"aliases,omitempty"`
+	State         string        `json:"state"` // one of ControllerStates; empty for components that are not controllers
+	Reason        string        `json:"reason,omitempty"`
+	Interventions Interventions `json:"interventions,omitzero"` // as in ControllerChanged
+	Process       string        `json:"process,omitempty"`      // as in ControllerChanged
 	// Since is when the state or its reason last changed; of a controller whose process is gone, when
 	// that was last heard of.
 	Since time.Time `json:"since,omitzero"`

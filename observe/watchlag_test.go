@@ -115,11 +115,11 @@ func TestSettledWaitsForLagAndWrites(t *testing.T) {
 		settled("delivered", true)
 
 		for _, state := range []string{"building", "stopping", "unknown"} {
-			by.SetState(state, "")
+			by.SetState(ControllerChanged{State: state})
 			time.Sleep(busyQuietTime + 1)
 			settled(state, false, "c")
 		}
-		by.SetState("running", "")
+		by.SetState(ControllerChanged{State: "running"})
 		time.Sleep(busyQuietTime + 1)
 		settled("started", true)
 

@@ -111,7 +111,7 @@ func TestSettledWarnings(t *testing.T) {
 		}},
 	}}
 	s.Clients = []observe.Client{{Name: "kubectl (admin)"}, {Name: "shop (bob)", Refused: "list of configmaps is refused: forbidden"},
-		{Name: "keda-operator (admin)", State: "paused", Reason: "its writes are held"}, {Name: "slow (admin)", State: "running", Reason: "each call waits 20s"},
+		{Name: "keda-operator (admin)", State: "paused", Reason: "its writes are held"}, {Name: "slow (admin)", State: "running", Reason: "each call waits 20s", Interventions: observe.Interventions{Delay: 20 * time.Second}},
 		{Name: "faulty (admin)", State: "running", Reason: "30% of its calls fail: 409"}}
 	s.Timers = []observe.Timer{{What: "Pod default/job", Due: now.Add(time.Second)}}
 	for i := range maxFailing + 1 {

@@ -15,8 +15,9 @@ type Intervention struct {
 	Controller string // or the client
 	State      string // paused, stopped or running
 	Reason     string // the intervention in a few words; may be empty
-	Held       int    // held writes
-	OfClient   bool   // Controller names a client
+	Set        observe.Interventions
+	Held       int  // held writes
+	OfClient   bool // Controller names a client
 }
 
 // String describes the intervention in a few words.
@@ -33,17 +34,16 @@ const stateStopped = "stopped"
 // Undo returns the verbs that end the intervention, with the arguments that follow the
 // name: the number of workers stays when the rest is cleared.
 func (i Intervention) Undo() (verbs [][2]string) {
-	rest, configured := observe.CutScaled(i.Reason)
 	switch {
 	case i.State == stateStopped:
 		verbs = append(verbs, [2]string{"start"})
 	case i.State == observe.StatePaused:
 		verbs = append(verbs, [2]string{"resume"})
-	case rest != "":
+	case i.Set.AffectCalls():
 		verbs = append(verbs, [2]string{"clear"})
 	}
-	if configured > 0 {
-		verbs = append(verbs, [2]string{"scale", " --workers " + strconv.Itoa(configured)})
+	if i.Set.Workers > 0 {
+		verbs = append(verbs, [2]string{"scale", " --workers " + strconv.Itoa(i.Set.ConfiguredWorkers)})
 	}
 	return verbs
 }
@@ -55,13 +55,10 @@ func WithHeld(reason string, held int) string {
 	}
 	count := map[bool]string{true: " is held", false: " are held"}[held == 1]
 	count = CountNoun(held, "write") + count
-	switch rest, paused := observe.CutWritesHeld(reason); {
-	case !paused:
-		return reason + " (" + count + ")"
-	case rest != "":
-		return count + ", " + rest
+	if rest, ok := strings.CutPrefix(reason, observe.WritesHeld); ok {
+		return count + rest
 	}
-	return count
+	return reason + " (" + count + ")"
 }
 
 // Interventions returns the interventions on the controllers and clients of a snapshot.
@@ -73,14 +70,14 @@ func Interventions(s observe.Snapshot) []Intervention {
 		switch {
 		case !c.HasIntervention():
 		case c.State != observe.StateOff:
-			found = append(found, Intervention{Controller: words.OneLine(c.Name), State: c.State, Reason: words.OneLine(c.Reason), Held: c.Held})
+			found = append(found, Intervention{Controller: words.OneLine(c.Name), State: c.State, Reason: words.OneLine(c.Reason), Set: c.Interventions, Held: c.Held})
 		case s.Process.State != observe.Stopping: // all are, then
 			found = append(found, Intervention{Controller: words.OneLine(c.Name), State: stateStopped})
 		}
 	}
 	for _, c := range s.Clients {
 		if c.HasIntervention() {
-			found = append(found, Intervention{Controller: words.OneLine(c.Name), State: c.State, Reason: words.OneLine(c.Reason), Held: c.Held, OfClient: true})
+			found = append(found, Intervention{Controller: words.OneLine(c.Name), State: c.State, Reason: words.OneLine(c.Reason), Set: c.Interventions, Held: c.Held, OfClient: true})
 		}
 	}
 	return found
@@ -116,7 +113,7 @@ func (i Intervention) mayTouch(s observe.Snapshot, resource string) bool {
 // and the controllers that they report, stop waiting after a while and try again later.
 func (i Intervention) holdsNothing() bool {
 	isOutside := i.OfClient || observe.IsReported(i.Controller)
-	return !isOutside && i.State == observe.StatePaused && i.Held == 0 && i.Reason == observe.WritesHeld
+	return !isOutside && i.State == observe.StatePaused && i.Held == 0 && i.Set == observe.Interventions{Paused: true}
 }
 
 // touches reports whether a controller watches a resource, or has written it. Of one without either, nothing is known.

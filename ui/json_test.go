@@ -90,6 +90,7 @@ func TestJSONMatchesDocumentation(t *testing.T) {
 		"ctrlplane": replay.Header{}, "snapshot": snapshotLine{}, "process": observe.Process{}, "queues": observe.Queue{}, "quantiles": observe.Quantiles{}, "object": observe.Object{},
 		"bootStep": observe.BootStep{}, "controllerChanged": observe.ControllerChanged{}, "queueChanged": observe.QueueChanged{}, "delivered": observe.Delivered{},
 		"called": observe.Called{}, "synced": observe.Synced{}, "logged": observe.Logged{}, "controllers": observe.Controller{}, "clients": observe.Client{},
+		"interventions": observe.Interventions{},
 	} {
 		for _, field := range reflect.VisibleFields(reflect.TypeOf(v)) {
 			name, _, _ := strings.Cut(field.Tag.Get("json"), ",")

@@ -64,7 +64,7 @@ func idleSnapshot() observe.Snapshot {
 	return s
 }
 
-// intervenedSnapshot is idle, with interventions on its controllers.
+// intervenedSnapshot is idle, with interventions on its controllers, as an earlier version has recorded them: without values.
 func intervenedSnapshot() observe.Snapshot {
 	s := idleSnapshot()
 	s.Controllers = []observe.Controller{
@@ -439,17 +439,19 @@ Pod shop/e-1  not ready  restarting pod=e-1_shop(89d93d2d-018f-42eb-94d6-b1f6ae6
 
 func TestUndo(t *testing.T) {
 	for _, tt := range []struct {
-		state, reason, want string
+		state string
+		set   observe.Interventions
+		want  string
 	}{
-		{"paused", "its writes are held", "[[resume ]]"},
-		{"stopped", "", "[[start ]]"},
-		{"running", "50% of its calls fail: 500", "[[clear ]]"},
-		{"running", "1 worker in place of 5", "[[scale  --workers 5]]"},
-		{"running", "each call waits 1s, 2 workers in place of 5", "[[clear ] [scale  --workers 5]]"},
-		{"paused", "its writes are held, 2 workers in place of 5", "[[resume ] [scale  --workers 5]]"},
+		{"paused", observe.Interventions{Paused: true}, "[[resume ]]"},
+		{"stopped", observe.Interventions{}, "[[start ]]"},
+		{"running", observe.Interventions{Fault: observe.Fault{Rate: 0.5, Code: "500"}}, "[[clear ]]"},
+		{"running", observe.Interventions{Workers: 1, ConfiguredWorkers: 5}, "[[scale  --workers 5]]"},
+		{"running", observe.Interventions{Delay: time.Second, Workers: 2, ConfiguredWorkers: 5}, "[[clear ] [scale  --workers 5]]"},
+		{"paused", observe.Interventions{Paused: true, Workers: 2, ConfiguredWorkers: 5}, "[[resume ] [scale  --workers 5]]"},
 	} {
-		if got := fmt.Sprint(Intervention{State: tt.state, Reason: tt.reason}.Undo()); got != tt.want {
-			t.Errorf("%s: %s: got %s, want %s", tt.state, tt.reason, got, tt.want)
+		if got := fmt.Sprint(Intervention{State: tt.state, Set: tt.set}.Undo()); got != tt.want {
+			t.Errorf("%s: %s: got %s, want %s", tt.state, tt.set, got, tt.want)
 		}
 	}
 }

@@ -17,7 +17,7 @@ func TestWhyNamesInterventions(t *testing.T) {
 		Process: observe.Process{State: observe.Ready},
 		Controllers: []observe.Controller{
 			{Name: "replicaset-controller", State: "paused", Reason: "its writes are held", Held: 3},
-			{Name: "namespace-controller", State: "paused", Reason: "its writes are held"},
+			{Name: "namespace-controller", State: "paused", Reason: "its writes are held", Interventions: observe.Interventions{Paused: true}},
 			{Name: "cronjob-controller", State: "paused", Reason: "its writes are held, each call waits 2s"},
 			{Name: "deployment-controller", State: "off", Reason: observe.ReasonStopped},
 			{Name: "job-controller", State: "running"},

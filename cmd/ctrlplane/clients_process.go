@@ -44,7 +44,7 @@ func hintAtSiblings(cmd *cobra.Command, t *target, client *controlrest.Client, n
 		case verbs.Pause, verbs.Resume:
 			return (c.State == observe.StatePaused) == (verb == verbs.Resume)
 		case verbs.Clear:
-			return c.Reason != ""
+			return c.Interventions.AffectCalls()
 		}
 		return true
 	})

@@ -184,7 +184,7 @@ apply to writes, expired versions (410) to lists and watches.%[2]s`, a.verb, ope
 			if err != nil {
 				return err
 			}
-			return runIntervention(cmd, t, a, "fault injected ("+intervene.DescribeFault(f)+")", names, func(i control.Interventions, ctx context.Context, names []string) ([]string, error) {
+			return runIntervention(cmd, t, a, "fault injected ("+f.String()+")", names, func(i control.Interventions, ctx context.Context, names []string) ([]string, error) {
 				return i.Fail(ctx, names, f)
 			})
 		},

@@ -37,7 +37,7 @@ func newFakeInterventions() *fakeInterventions {
 		case verbs.Delay:
 			what += " by " + c.Delay.String()
 		case verbs.Fail:
-			what += fmt.Sprintf(" %+v", c.Fault)
+			what += " (" + c.Fault.String() + ")"
 		case verbs.Scale:
 			what += fmt.Sprintf(" to %d", c.Workers)
 		}
@@ -127,7 +127,7 @@ func TestInterventions(t *testing.T) {
 	}
 	const two = ` ["a,b" "c/d?"]`
 	want := []string{"stop" + two, "start" + two, "pause" + two, "resume" + two, "clear" + two, "remove" + two, `resume ["*"]`, `delay by 1.5s ["a"]`,
-		`fail {Rate:0.3 Code:409 Verb:update Resource:deployments.apps} ["a"]`, `scale to 3 ["a"]`, `step ["a"]`, `step held ["a"]`, `held 5 ["a"]`}
+		`fail (30% of its update deployments.apps calls fail: 409) ["a"]`, `scale to 3 ["a"]`, `step ["a"]`, `step held ["a"]`, `held 5 ["a"]`}
 	if diff := cmp.Diff(want, f.calls); diff != "" {
 		t.Errorf("calls: -want +got:\n%s", diff)
 	}

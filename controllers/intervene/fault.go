@@ -63,25 +63,25 @@ var expiringVerbs = []string{"list", "watch"}
 
 // SetDelay delays each call from now on. It does not change calls that wait already.
 func (g *Gate) SetDelay(d time.Duration) error {
-	return g.setCallEffects(func(s *Settings) { s.delay = d })
+	return g.setCallEffects(func(i *observe.Interventions) { i.Delay = d })
 }
 
 // SetFault makes calls fail from now on; the zero Fault stops that. One of watches ends those that a server has open, too.
 func (g *Gate) SetFault(f control.Fault) error {
-	return g.setCallEffects(func(s *Settings) {
-		s.fault = f
+	return g.setCallEffects(func(i *observe.Interventions) {
+		i.Fault = f
 		g.endWatches(f)
 	})
 }
 
-func (g *Gate) setCallEffects(set func(*Settings)) error {
+func (g *Gate) setCallEffects(set func(*observe.Interventions)) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.final != nil {
 		return g.final
 	}
 	set(&g.current)
-	g.affectsCalls.Store(g.current.affectsCalls())
+	g.affectsCalls.Store(g.current.AffectCalls())
 	return nil
 }
 
@@ -90,7 +90,7 @@ func (g *Gate) setCallEffects(set func(*Settings)) error {
 func (g *Gate) ClearCallEffects() bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.current.delay, g.current.fault = 0, control.Fault{}
+	g.current.Delay, g.current.Fault = 0, control.Fault{}
 	close(g.delayCleared)
 	g.delayCleared = make(chan struct{})
 	return g.affectsCalls.Swap(false)
@@ -111,7 +111,7 @@ func (g *Gate) applyOwnDelay(ctx context.Context) error {
 		return nil
 	}
 	g.mu.Lock()
-	delay, cleared := g.current.delay, g.delayCleared
+	delay, cleared := g.current.Delay, g.delayCleared
 	g.mu.Unlock()
 	if delay == 0 {
 		return nil
@@ -141,7 +141,7 @@ func (g *Gate) injectOwnFault(req *http.Request) *http.Response {
 		return nil
 	}
 	g.mu.Lock()
-	f := g.current.fault
+	f := g.current.Fault
 	g.mu.Unlock()
 	if f.Rate == 0 {
 		return nil

@@ -151,7 +151,7 @@ func TestChangeOfAnotherVerb(t *testing.T) {
 	g := NewGate(ObjectReader{})
 	g.SetDelay(time.Second)
 	g.SetFault(control.Fault{Rate: 1, Code: "500"})
-	before := g.Settings()
+	before := g.Interventions()
 	for _, verb := range []string{verbs.Stop, verbs.Start, verbs.Scale, "throttle"} {
 		c := verbs.Change{Verb: verb}
 		if err := ValidateChange(c, nil); !errors.As(err, new(usage.Error)) {
@@ -161,21 +161,21 @@ func TestChangeOfAnotherVerb(t *testing.T) {
 			t.Errorf("%s: %t, %v", verb, applied, err)
 		}
 	}
-	if after := g.Settings(); after != before {
+	if after := g.Interventions(); after != before {
 		t.Errorf("changed to %+v", after)
 	}
 }
 
 func TestDescribeActiveInterventions(t *testing.T) {
 	g := NewGate(ObjectReader{})
-	if text, paused := g.Describe(); text != "" || paused || g.IsActive() {
-		t.Errorf("without an intervention: %q, %v", text, paused)
+	if is := g.Interventions().RunningState(); is != (observe.ControllerChanged{State: "running"}) || g.IsActive() {
+		t.Errorf("without an intervention: %+v", is)
 	}
 	mustPause(t, g)
 	g.SetDelay(2 * time.Second)
 	g.SetFault(control.Fault{Rate: 0.3, Code: "409", Verb: "update", Resource: "pods"})
 	want := "its writes are held, each call waits 2s, 30% of its update pods calls fail: 409"
-	if text, paused := g.Describe(); text != want || !paused {
-		t.Errorf("got %q, %v", text, paused)
+	if is := g.Interventions().RunningState(); is.Reason != want || is.State != "paused" {
+		t.Errorf("got %+v", is)
 	}
 }

@@ -16,6 +16,8 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+
+	"github.com/ctrlplane/ctrlplane/observe"
 )
 
 // Gate intercepts the API calls of one run of a controller, or of a client. While an intervention is
@@ -34,7 +36,7 @@ type Gate struct {
 
 	*heldWrites
 	watches      map[*openWatch]bool
-	current      Settings
+	current      observe.Interventions
 	closed       error         // the error of every call; nil until the gate is closed
 	final        error         // the error of every further intervention; nil while they are accepted
 	inFlight     int           // writes sent and not yet answered
@@ -171,7 +173,7 @@ func (g *Gate) closedError() error {
 }
 
 func isPaused(path []*Gate) bool {
-	return slices.ContainsFunc(path, func(g *Gate) bool { return g.current.paused })
+	return slices.ContainsFunc(path, func(g *Gate) bool { return g.current.Paused })
 }
 
 // beginWrite notes that a write is sent. The caller holds the lock.
@@ -232,7 +234,7 @@ func (h *heldWrite) release(refusal error, stepped *Gate) {
 // releaseAll opens the gate; held writes proceed, unless another gate holds them, or, with
 // refusal, fail. The caller holds the lock.
 func (g *Gate) releaseAll(refusal error) {
-	g.current.paused = false
+	g.current.Paused = false
 	for h := range g.held() {
 		if refusal != nil || !isPaused(h.gate.path) {
 			h.release(refusal, nil)
@@ -248,7 +250,7 @@ func (g *Gate) Pause(ctx context.Context) error {
 		defer g.mu.Unlock()
 		return g.final
 	}
-	g.current.paused = true
+	g.current.Paused = true
 	if g.inFlight == 0 {
 		g.mu.Unlock()
 		return nil
@@ -270,7 +272,7 @@ func (g *Gate) Pause(ctx context.Context) error {
 func (g *Gate) Resume() bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.closed != nil || !g.current.paused {
+	if g.closed != nil || !g.current.Paused {
 		return false
 	}
 	g.releaseAll(nil)
@@ -295,7 +297,7 @@ func (g *Gate) CloseWithError(err error) {
 // refuses interventions with err from now on.
 func (g *Gate) CloseIfActive(err error) {
 	g.mu.Lock()
-	active := g.current.isActive()
+	active := g.current != (observe.Interventions{})
 	if g.final == nil {
 		g.final = err
 	}

@@ -368,7 +368,7 @@ func requireFinal(t *testing.T, g *Gate) {
 		}
 	}
 	if g.IsActive() {
-		t.Errorf("set after the close: %+v", g.Settings())
+		t.Errorf("set after the close: %+v", g.Interventions())
 	}
 }
 
@@ -471,14 +471,14 @@ func TestInterventionMovesToNewGate(t *testing.T) {
 	before.SetDelay(time.Second)
 	before.SetFault(control.Fault{Rate: 0.5, Code: "500"})
 	mustPause(t, before)
-	after.Apply(before.Settings())
-	want, _ := before.Describe()
-	if got, paused := after.Describe(); got != want || !paused {
-		t.Errorf("got %q, %t, want %q", got, paused, want)
+	after.Apply(before.Interventions())
+	want := observe.Interventions{Paused: true, Delay: time.Second, Fault: control.Fault{Rate: 0.5, Code: "500"}}
+	if got := after.Interventions(); got != want {
+		t.Errorf("got %+v", got)
 	}
-	after.Apply(Settings{})
+	after.Apply(observe.Interventions{})
 	if after.IsActive() || after.affectsCalls.Load() {
-		t.Errorf("after clearing: %+v", after.Settings())
+		t.Errorf("after clearing: %+v", after.Interventions())
 	}
 }
 

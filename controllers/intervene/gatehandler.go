@@ -152,7 +152,7 @@ func (g *Gate) mustPrepare(req *http.Request, holdable bool) bool {
 		return false
 	}
 	g.mu.Lock()
-	waits := slices.ContainsFunc(g.path, func(p *Gate) bool { return p.current.delay > 0 || holdable && p.current.paused })
+	waits := slices.ContainsFunc(g.path, func(p *Gate) bool { return p.current.Delay > 0 || holdable && p.current.Paused })
 	g.mu.Unlock()
 	c := recording.DescribeRequest(req)
 	return waits && (holdable || !requestkind.IsStream(c.Object.Group, c.Object.Resource, c.Subresource))

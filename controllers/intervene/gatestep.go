@@ -61,7 +61,7 @@ func (g *Gate) releaseNext(wait context.Context) (*heldWrite, error) {
 	}
 	for {
 		g.mu.Lock()
-		if !g.current.paused {
+		if !g.current.Paused {
 			g.mu.Unlock()
 			<-g.stepLock
 			return nil, ErrNotPaused

@@ -19,39 +19,26 @@ import (
 type Work struct {
 	Where string   // a controller, or a queue if its controller is unknown
 	What  []string // a short description of each item
+	Waits string   // "paused" or "delayed" if its writes wait because of that intervention
 }
 
 // String returns the work in one line.
 func (w Work) String() string { return w.Where + ": " + strings.Join(w.What, "; ") }
 
-// isPaused reports whether the writes of the place are held.
-func (w Work) isPaused() bool {
-	return slices.ContainsFunc(w.What, func(what string) bool {
-		return strings.HasSuffix(what, " held: "+clientPaused) || strings.Contains(what, controllerPaused)
-	})
-}
-
-// isDelayed reports whether the writes of the place wait because a user delays its calls.
-func (w Work) isDelayed() bool {
-	return slices.ContainsFunc(w.What, func(what string) bool {
-		return strings.Contains(what, " in flight: ") && strings.Contains(what, observe.EachCallWaits)
-	})
-}
-
-// Why writes are held.
+// Why writes wait.
 const (
-	clientPaused     = "the client is paused"
-	controllerPaused = "the controller is paused"
+	paused  = "paused"
+	delayed = "delayed"
 )
 
 // RemainingWork returns the work in a snapshot that is to be done now or within the
 // horizon. A control plane without remaining work is settled.
 func RemainingWork(s observe.Snapshot, horizon time.Duration) []Work {
 	if s.Process.State != observe.Ready {
-		return []Work{{"control plane", []string{cmp.Or(string(s.Process.State), "state unknown")}}}
+		return []Work{{Where: "control plane", What: []string{cmp.Or(string(s.Process.State), "state unknown")}}}
 	}
 	if reason := s.Process.StandbyReason(); reason != "" {
-		return []Work{{"control plane", []string{reason}}}
+		return []Work{{Where: "control plane", What: []string{reason}}}
 	}
 	l := &workCollector{now: s.Time, horizon: horizon, controllers: s.Controllers}
 	if s.Process.TakingOver {
@@ -85,7 +72,7 @@ func RemainingWork(s observe.Snapshot, horizon time.Duration) []Work {
 const momentAgo = "the last write, delivery or sync was only a moment ago"
 
 // RecentActivity is the work of a control plane that has nothing else to do.
-func RecentActivity() []Work { return []Work{{"control plane", []string{momentAgo}}} }
+func RecentActivity() []Work { return []Work{{Where: "control plane", What: []string{momentAgo}}} }
 
 // informers is the place that has not received the last write.
 const informers = "informers"
@@ -132,14 +119,17 @@ func (l *workCollector) controllerNamed(name string) observe.Controller {
 	return observe.Controller{}
 }
 
-func (l *workCollector) add(where, what string) {
-	for i := range l.work {
-		if l.work[i].Where == where {
-			l.work[i].What = append(l.work[i].What, what)
-			return
-		}
+func (l *workCollector) add(where, what string) { l.addWaiting(where, what, "") }
+
+// addWaiting adds work whose writes wait: see Work.Waits.
+func (l *workCollector) addWaiting(where, what, waits string) {
+	at := slices.IndexFunc(l.work, func(w Work) bool { return w.Where == where })
+	if at < 0 {
+		at = len(l.work)
+		l.work = append(l.work, Work{Where: where})
 	}
-	l.work = append(l.work, Work{where, []string{what}})
+	w := &l.work[at]
+	w.What, w.Waits = append(w.What, what), cmp.Or(w.Waits, waits)
 }
 
 func (l *workCollector) addQueue(q observe.Queue) {
@@ -200,15 +190,23 @@ func (l *workCollector) addController(c observe.Controller) {
 	l.addSyncs(c)
 	held := min(int64(c.Held), c.Writing) // Events may be held, which are no work
 	if held > 0 {
-		l.add(c.Name, words.Count(held, "write")+" held: "+controllerPaused)
+		l.addWaiting(c.Name, words.Count(held, "write")+" held: the controller is paused", paused)
 	}
 	if sent := c.Writing - held; sent > 0 {
-		text := words.Count(sent, "write") + " in flight"
-		if c.State == observe.StateRunning && c.Reason != "" {
-			text += ": " + c.Reason
-		}
-		l.add(c.Name, text)
+		l.addInFlight(c.Name, sent, c.State, c.Reason, c.Interventions)
 	}
+}
+
+// addInFlight adds writes that are in flight, and which interventions delay them or make them fail.
+func (l *workCollector) addInFlight(where string, writes int64, state, reason string, set observe.Interventions) {
+	text, waits := words.Count(writes, "write")+" in flight", ""
+	if state == observe.StateRunning && reason != "" {
+		text += ": " + reason
+		if set.Delay > 0 {
+			waits = delayed
+		}
+	}
+	l.addWaiting(where, text, waits)
 }
 
 // maxSyncs is how many running syncs of a controller are described.
@@ -216,9 +214,9 @@ const maxSyncs = 3
 
 // addSyncs adds the running syncs of a controller, those that run longest first.
 func (l *workCollector) addSyncs(c observe.Controller) {
-	held := ""
+	held, waits := "", ""
 	if c.Held > 0 {
-		held = ": " + controllerPaused + " and its writes are held"
+		held, waits = ": the controller is paused and its writes are held", paused
 	}
 	running := slices.SortedStableFunc(slices.Values(c.Running), func(a, b observe.RunningSync) int { return a.Since.Compare(b.Since) })
 	for i, r := range running {
@@ -226,25 +224,21 @@ func (l *workCollector) addSyncs(c observe.Controller) {
 			l.add(c.Name, words.Count(len(running)-i, "other sync")+" running"+held)
 			return
 		}
-		l.add(c.Name, fmt.Sprintf("sync of %s running for %s%s", keyText(r.Key, r.KeyBasis), words.Duration(max(l.now.Sub(r.Since), 0)), held))
+		l.addWaiting(c.Name, fmt.Sprintf("sync of %s running for %s%s", keyText(r.Key, r.KeyBasis), words.Duration(max(l.now.Sub(r.Since), 0)), held), waits)
 	}
 }
 
 // addClient adds the writes of a client that have no answer yet.
 func (l *workCollector) addClient(c observe.Client) {
 	if held := int64(c.Held); held > 0 {
-		why := clientPaused
+		why, waits := "the client is paused", paused
 		if c.State != observe.StatePaused {
-			why = "a controller of the client is paused"
+			why, waits = "a controller of the client is paused", ""
 		}
-		l.add(c.Name, words.Count(held, "write")+" held: "+why)
+		l.addWaiting(c.Name, words.Count(held, "write")+" held: "+why, waits)
 	}
 	if sent := c.Writing - int64(c.Held); sent > 0 {
-		text := words.Count(sent, "write") + " in flight"
-		if c.State != observe.StatePaused && c.Reason != "" {
-			text += ": " + c.Reason
-		}
-		l.add(c.Name, text)
+		l.addInFlight(c.Name, sent, c.State, c.Reason, c.Interventions)
 	}
 	if c.AwaitsReport {
 		l.add(c.Name, "its next report is awaited: a moment ago an event was sent to it, or its connection was closed")

@@ -36,7 +36,8 @@ func failingSnapshot(in time.Duration, times int) observe.Snapshot {
 }
 
 func TestRemainingWork(t *testing.T) {
-	job := func(what ...string) []Work { return []Work{{"job-controller", what}} }
+	job := func(what ...string) []Work { return []Work{{Where: "job-controller", What: what}} }
+	pausedJob := func(what ...string) []Work { return []Work{{Where: "job-controller", What: what, Waits: "paused"}} }
 	of := func(f func(*observe.Queue, *observe.Controller)) observe.Snapshot {
 		return quietSnapshot(func(s *observe.Snapshot) { f(&s.Queues[0], &s.Controllers[0]) })
 	}
@@ -47,33 +48,33 @@ func TestRemainingWork(t *testing.T) {
 	}{
 		{"nothing", quietSnapshot(nil), nil},
 		{"starting", quietSnapshot(func(s *observe.Snapshot) { s.Process.State = observe.Starting }),
-			[]Work{{"control plane", []string{"starting"}}}},
-		{"unknown state", observe.Snapshot{}, []Work{{"control plane", []string{"state unknown"}}}},
+			[]Work{{Where: "control plane", What: []string{"starting"}}}},
+		{"unknown state", observe.Snapshot{}, []Work{{Where: "control plane", What: []string{"state unknown"}}}},
 		{"on standby", quietSnapshot(func(s *observe.Snapshot) {
 			s.Process.Leader, s.Process.LeaseHolder = observe.LeaderOther, "host_a_1"
 			s.Queues[0].Depth = 1
-		}), []Work{{"control plane", []string{"on standby: the controllers run in host_a_1, which holds the lease"}}}},
+		}), []Work{{Where: "control plane", What: []string{"on standby: the controllers run in host_a_1, which holds the lease"}}}},
 		{"no leader", quietSnapshot(func(s *observe.Snapshot) { s.Process.Leader = observe.LeaderNone }),
-			[]Work{{"control plane", []string{"on standby: no process holds the lease of the controllers"}}}},
+			[]Work{{Where: "control plane", What: []string{"on standby: no process holds the lease of the controllers"}}}},
 		{"the leader", quietSnapshot(func(s *observe.Snapshot) { s.Process.Leader, s.Process.LeaseHolder = observe.LeaderOwn, "host_b_1" }), nil},
 		{"the new leader", quietSnapshot(func(s *observe.Snapshot) { s.Process.Leader, s.Process.TakingOver = observe.LeaderOwn, true }),
-			[]Work{{"control plane", []string{"it has become the leader and starts the controllers"}}}},
+			[]Work{{Where: "control plane", What: []string{"it has become the leader and starts the controllers"}}}},
 		{"queue of another process", quietSnapshot(func(s *observe.Snapshot) {
 			s.Queues = append(s.Queues, observe.Queue{Controller: "operator (admin)", Name: "widget", Outside: true, Depth: 3, InFlight: -1})
 		}), nil},
 		{"writes of clients, and an event", quietSnapshot(func(s *observe.Snapshot) {
 			s.Clients = []observe.Client{
 				{Name: "kubectl (admin)", State: "paused", Held: 2, Writing: 2},
-				{Name: "operator (admin)", State: "running", Reason: "each call waits 10s", Writing: 1},
+				{Name: "operator (admin)", State: "running", Reason: "each call waits 10s", Interventions: observe.Interventions{Delay: 10 * time.Second}, Writing: 1},
 				{Name: "idle (admin)", State: "running", InFlight: 3},
 				{Name: "reporting (admin)", State: "running", Held: 1, Writing: 1},
 				{Name: "told (admin)", State: "running", AwaitsReport: true},
 			}
-		}), []Work{{"kubectl (admin)", []string{"2 writes held: the client is paused"}}, {"operator (admin)", []string{"1 write in flight: each call waits 10s"}},
-			{"reporting (admin)", []string{"1 write held: a controller of the client is paused"}},
-			{"told (admin)", []string{"its next report is awaited: a moment ago an event was sent to it, or its connection was closed"}}}},
+		}), []Work{{Where: "kubectl (admin)", What: []string{"2 writes held: the client is paused"}, Waits: "paused"}, {Where: "operator (admin)", What: []string{"1 write in flight: each call waits 10s"}, Waits: "delayed"},
+			{Where: "reporting (admin)", What: []string{"1 write held: a controller of the client is paused"}},
+			{Where: "told (admin)", What: []string{"its next report is awaited: a moment ago an event was sent to it, or its connection was closed"}}}},
 		{"a moment ago", quietSnapshot(func(s *observe.Snapshot) { s.Process.Quiet = false }),
-			[]Work{{"control plane", []string{"the last write, delivery or sync was only a moment ago"}}}},
+			[]Work{{Where: "control plane", What: []string{"the last write, delivery or sync was only a moment ago"}}}},
 		{"queued and in flight", quietSnapshot(func(s *observe.Snapshot) {
 			s.Process.Quiet = false
 			s.Queues[0].Depth, s.Queues[0].InFlight = 3, 1
@@ -83,12 +84,12 @@ func TestRemainingWork(t *testing.T) {
 				{Queue: "job", Since: now.Add(-time.Second)},
 			}
 		}), []Work{
-			{"job-controller", []string{
+			{Where: "job-controller", What: []string{
 				"queue job has depth 3, 1 in flight",
 				"sync of likely shop/j running for 1.5 s",
 				"sync of an unknown key running for 1.0 s",
 			}},
-			{"unowned", []string{"queue unowned has depth 1, 0 in flight"}},
+			{Where: "unowned", What: []string{"queue unowned has depth 1, 0 in flight"}},
 		}},
 		{"many syncs", of(func(_ *observe.Queue, c *observe.Controller) {
 			for _, ago := range []time.Duration{1, 7, 2, 9, 3} {
@@ -100,7 +101,7 @@ func TestRemainingWork(t *testing.T) {
 			for range 4 {
 				c.Running = append(c.Running, observe.RunningSync{Queue: "job", Since: now.Add(-time.Second)})
 			}
-		}), job("sync of an unknown key running for 1.0 s: the controller is paused and its writes are held", "sync of an unknown key running for 1.0 s: the controller is paused and its writes are held",
+		}), pausedJob("sync of an unknown key running for 1.0 s: the controller is paused and its writes are held", "sync of an unknown key running for 1.0 s: the controller is paused and its writes are held",
 			"sync of an unknown key running for 1.0 s: the controller is paused and its writes are held", "1 other sync running: the controller is paused and its writes are held", "4 writes held: the controller is paused")},
 		{"parked keys", of(func(q *observe.Queue, _ *observe.Controller) { q.Depth, q.Parked = 7, true }), nil},
 		{"parked, with one in flight", of(func(q *observe.Queue, _ *observe.Controller) { q.Depth, q.InFlight, q.Parked = 7, 1, true }),
@@ -138,7 +139,7 @@ func TestRemainingWork(t *testing.T) {
 		{"held writes", of(func(_ *observe.Queue, c *observe.Controller) {
 			c.State, c.Writing, c.Held = "paused", 3, 2
 			c.Running = []observe.RunningSync{{Queue: "job", Key: "shop/j", KeyBasis: observe.BasisLog, Since: now.Add(-time.Second)}}
-		}), job("sync of shop/j running for 1.0 s: the controller is paused and its writes are held", "2 writes held: the controller is paused", "1 write in flight")},
+		}), pausedJob("sync of shop/j running for 1.0 s: the controller is paused and its writes are held", "2 writes held: the controller is paused", "1 write in flight")},
 		{"held Events", of(func(_ *observe.Queue, c *observe.Controller) { c.State, c.Writing, c.Held = "paused", 0, 2 }), nil},
 		{"started", of(func(_ *observe.Queue, c *observe.Controller) { c.State = "building" }), job("the controller is being started")},
 		{"stopped", of(func(_ *observe.Queue, c *observe.Controller) { c.State = "stopping" }), job("the controller is being stopped")},
@@ -150,7 +151,7 @@ func TestRemainingWork(t *testing.T) {
 			c.State, c.Process = observe.StatePaused, observe.StateUnknown
 		}), job("it is unknown whether the controller is running")},
 		{"restored", quietSnapshot(func(s *observe.Snapshot) { s.Process.Restoring = true }),
-			[]Work{{"control plane", []string{"a snapshot is being restored"}}}},
+			[]Work{{Where: "control plane", What: []string{"a snapshot is being restored"}}}},
 		{"paused without held writes", of(func(_ *observe.Queue, c *observe.Controller) { c.State = "paused" }), nil},
 		{"not delivered", quietSnapshot(func(s *observe.Snapshot) {
 			lacks := func(name string, resources ...string) {
@@ -165,20 +166,20 @@ func TestRemainingWork(t *testing.T) {
 			lacks("c", "pods")
 			lacks("d", "pods")
 			lacks("e", "pods")
-		}), []Work{{"informers", []string{"version 9 of nodes is not delivered to a", "version 9 of pods is not delivered to a, b, c, 2 more"}}}},
+		}), []Work{{Where: "informers", What: []string{"version 9 of nodes is not delivered to a", "version 9 of pods is not delivered to a, b, c, 2 more"}}}},
 		{"a timer", quietSnapshot(func(s *observe.Snapshot) {
 			s.Timers = []observe.Timer{
 				{Controller: "simulated-kubelet", What: "Pod shop/j-1", Due: now.Add(200 * time.Millisecond)},
 				{Controller: "simulated-kubelet", What: "Pod shop/c-1", Due: now.Add(300 * time.Millisecond), Reason: "CrashLoopBackOff"},
 				{Controller: "simulated-kubelet", What: "Pod shop/j-2", Due: now.Add(2 * time.Second)},
 			}
-		}), []Work{{"simulated-kubelet", []string{"Pod shop/j-1 is due in 200 ms", "Pod shop/c-1 (CrashLoopBackOff) is due in 300 ms"}}}},
+		}), []Work{{Where: "simulated-kubelet", What: []string{"Pod shop/j-1 is due in 200 ms", "Pod shop/c-1 (CrashLoopBackOff) is due in 300 ms"}}}},
 		{"a restart beyond the horizon", quietSnapshot(func(s *observe.Snapshot) {
 			s.Timers = []observe.Timer{{Controller: "simulated-kubelet", What: "Pod shop/c-1", Due: now.Add(9 * time.Second), Reason: "CrashLoopBackOff"}}
 		}), nil},
 		{"a probe that decides, beyond the horizon", quietSnapshot(func(s *observe.Snapshot) {
 			s.Timers = []observe.Timer{{Controller: "simulated-kubelet", What: "the liveness probe of container app", Due: now.Add(9 * time.Second), Awaited: true}}
-		}), []Work{{"simulated-kubelet", []string{"the liveness probe of container app is due in 9.0 s"}}}},
+		}), []Work{{Where: "simulated-kubelet", What: []string{"the liveness probe of container app is due in 9.0 s"}}}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			if diff := cmp.Diff(test.want, RemainingWork(test.snapshot, time.Second)); diff != "" {
@@ -199,7 +200,7 @@ func TestHorizon(t *testing.T) {
 }
 
 func TestWorkIsOneLine(t *testing.T) {
-	if got, want := (Work{"a", []string{"b", "c"}}).String(), "a: b; c"; got != want {
+	if got, want := (Work{Where: "a", What: []string{"b", "c"}}).String(), "a: b; c"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }

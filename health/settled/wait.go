@@ -36,7 +36,7 @@ type BusyError struct {
 // some.
 func NewBusyError(work []Work, cause error) *BusyError {
 	if len(work) == 0 {
-		work = []Work{{"control plane", []string{"too few answers before the deadline"}}}
+		work = []Work{{Where: "control plane", What: []string{"too few answers before the deadline"}}}
 	}
 	return &BusyError{Work: work, Cause: cause}
 }
@@ -45,11 +45,8 @@ func NewBusyError(work []Work, cause error) *BusyError {
 func (e *BusyError) Error() string {
 	names := make([]string, len(e.Work))
 	for i, w := range e.Work {
-		switch names[i] = w.Where; {
-		case w.isPaused():
-			names[i] += " (paused)"
-		case w.isDelayed():
-			names[i] += " (delayed)"
+		if names[i] = w.Where; w.Waits != "" {
+			names[i] += " (" + w.Waits + ")"
 		}
 	}
 	return fmt.Sprintf("not settled: %s: %v", joinThree(names), e.Cause)

@@ -120,7 +120,7 @@ func TestDeadlineReportsRemainingWork(t *testing.T) {
 		if !ok || !errors.Is(err, cause) || err.Error() != "not settled: job-controller: timed out after 1s" {
 			t.Fatalf("got %v", err)
 		}
-		want := []Work{{"job-controller", []string{"queue job has depth 1, 0 in flight"}}}
+		want := []Work{{Where: "job-controller", What: []string{"queue job has depth 1, 0 in flight"}}}
 		if diff := cmp.Diff(want, busy.Work); diff != "" {
 			t.Errorf("(-want +got):\n%s", diff)
 		}
@@ -201,10 +201,17 @@ func TestErrorNamesWhatIsPaused(t *testing.T) {
 	if want := "not settled: job-controller (paused), op (admin) (paused), reporting (admin): late"; err.Error() != want {
 		t.Errorf("got %q, want %q", err, want)
 	}
-	s.Clients = []observe.Client{{Name: "op (admin)", State: "running", Reason: "each call waits 10s", Writing: 1}}
-	s.Controllers = []observe.Controller{{Name: "job-controller", State: "running", Reason: "each call waits 2m0s", Writing: 1}}
+	delayed := observe.Interventions{Delay: 10 * time.Second}
+	s.Clients = []observe.Client{{Name: "op (admin)", State: "running", Reason: "each call waits 10s", Interventions: delayed, Writing: 1}}
+	s.Controllers = []observe.Controller{{Name: "job-controller", State: "running", Reason: "each call waits 10s", Interventions: delayed, Writing: 1}}
 	err = NewBusyError(RemainingWork(s, 0), errors.New("late"))
 	if want := "not settled: job-controller (delayed), op (admin) (delayed): late"; err.Error() != want {
 		t.Errorf("got %q, want %q", err, want)
+	}
+	s = failingSnapshot(0, 1)
+	s.Controllers[0].Failing[0].Error = "retry when the controller is paused"
+	err = NewBusyError(RemainingWork(s, 0), errors.New("late"))
+	if want := "not settled: job-controller: late"; err.Error() != want {
+		t.Errorf("an error of a key: got %q, want %q", err, want)
 	}
 }

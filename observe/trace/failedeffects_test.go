@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/ctrlplane/ctrlplane/observe"
 )
@@ -159,7 +160,7 @@ func TestFailedEffectsOfSeveralClients(t *testing.T) {
 	watching := observe.Client{Name: "shop-operator", Watches: []observe.ClientWatch{{Resource: "deployments.apps"}}}
 	paused, delayed := watching, watching
 	paused.State, paused.Reason = observe.StatePaused, "its writes are held"
-	delayed.State, delayed.Reason = observe.StateRunning, observe.EachCallWaits+" 20s"
+	delayed.State, delayed.Reason, delayed.Interventions.Delay = observe.StateRunning, "each call waits 20s", 20*time.Second
 	for name, tc := range map[string]struct {
 		calls  []observe.Called
 		client observe.Client

@@ -101,7 +101,7 @@ func TestFollowMarksWhatItHasPassedOn(t *testing.T) {
 	o := observe.New(observe.Options{})
 	defer o.Close()
 	recorder := o.Recorder("kubelet")
-	recorder.SetState("running", "")
+	recorder.SetState(observe.ControllerChanged{State: "running"})
 	isBehind := func() bool {
 		s, err := o.Snapshot(t.Context())
 		if err != nil {

@@ -41,11 +41,16 @@ func (t *clientsTest) testClientsOfOneProcess() {
 	t.says(t.run("clients"), watching+" shares its connection with split-writer: most likely one process")
 	t.says(t.run("clients", "roles", "split"), "# Over the same connection, most likely of the same process, with permissions of their own: split-writer.")
 
-	for command, says := range map[string]string{
-		"delay split 1ms":                  "clients delay split-writer 1ms",
-		"fail split --rate 0.5 --verb get": "clients fail split-writer --rate 0.5 --verb get",
-		"clear split split-writer":         "",
+	for _, c := range [][2]string{
+		{"delay split 1ms", "clients delay split-writer 1ms"},
+		{"fail split --rate 0.5 --verb get", "clients fail split-writer --rate 0.5 --verb get"},
+		{"clear split split-writer", ""},
+		{"pause split split-writer", ""},
+		{"delay split 1ms", "clients delay split-writer 1ms"},
+		{"clear split", ""}, // split-writer is only paused
+		{"resume split split-writer", ""},
 	} {
+		command, says := c[0], c[1]
 		_, stderr, code := program.Run(t.T, program.Command(t.T, append([]string{"--data-dir", p.Dir, "clients"}, strings.Fields(command)...)...))
 		if code != 0 || (says == "") != (stderr == "") {
 			t.Errorf("%s: exit code %d: %s", command, code, stderr)

@@ -79,8 +79,8 @@ func pausedText(c *observe.Controller, reason string) string {
 	if c.Held > 0 {
 		return fmt.Sprintf("paused, %d held", c.Held)
 	}
-	if other, paused := observe.CutWritesHeld(reason); paused && other != "" {
-		return "paused, " + other
+	if rest, ok := strings.CutPrefix(reason, observe.WritesHeld); ok {
+		return "paused" + rest
 	}
 	return "paused"
 }
