@@ -93,6 +93,7 @@ type ControllerChanged struct {
 	Interventions Interventions `json:"interventions,omitzero"`
 	// Process is the state of an operator's controller without its pause, unless it is running.
 	Process string `json:"process,omitempty"`
+	Gone    Gone   `json:"gone,omitempty"`
 }
 
 // ProcessState returns the state without a pause.

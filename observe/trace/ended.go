@@ -28,7 +28,7 @@ func (p *painter) notRunning(o Options, records []observe.Record, about observe.
 	now := o.State
 	for i := range now.Controllers {
 		c := &now.Controllers[i]
-		hasLeft := o.AtEnd && strings.Contains(c.Reason, observe.ReasonEnded)
+		hasLeft := o.AtEnd && c.Gone == observe.GoneEnded
 		if hasLeft || said[c.Name] || c.ProcessState() == observe.StateOff && runsUnreported(now, c.Name) || hasSuccessor(now, c, about) {
 			continue
 		}
