@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -247,8 +246,7 @@ func (g *graph) completeListed() {
 	for _, c := range g.calls {
 		for _, w := range c.wrote {
 			for _, e := range unknown[placeOfWritten(w)] {
-				before, _ := strconv.ParseUint(e.ResourceVersion, 10, 64)
-				if !w.Deleted && !c.End().After(e.Time) && versionNumber(w) > before {
+				if !w.Deleted && !c.End().After(e.Time) && observe.VersionNumber(w.ResourceVersion) > observe.VersionNumber(e.ResourceVersion) {
 					e.ResourceVersion = w.ResourceVersion
 				}
 			}

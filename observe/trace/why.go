@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -135,19 +134,10 @@ func inStoredOrder(nodes []*Node, about observe.Object) []*Node {
 func (n *Node) storedVersion(about observe.Object) (version uint64) {
 	for _, w := range n.wrote {
 		if placeOfWritten(w) == placeOf(&about) {
-			version = max(version, versionNumber(w))
+			version = max(version, observe.VersionNumber(w.ResourceVersion))
 		}
 	}
 	return version
-}
-
-// versionNumber returns the number of a stored version; 0 if it is not a number, and so not ordered.
-func versionNumber(w observe.Written) uint64 {
-	number, err := strconv.ParseUint(w.ResourceVersion, 10, 64)
-	if err != nil {
-		return 0
-	}
-	return number
 }
 
 // firstRecorded returns the change that is explained if none is asked for.
