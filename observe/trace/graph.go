@@ -197,6 +197,9 @@ func (g *graph) addLog(l *observe.Logged) {
 	}
 	line := l.Message
 	for _, a := range l.Attrs {
+		if l.Message == otherNamespace && a.Key == "owner" {
+			s.foreignOwners = append(s.foreignOwners, a.Value)
+		}
 		if a.Value != s.Key {
 			line += fmt.Sprintf(" %s=%s", a.Key, a.Value)
 		}

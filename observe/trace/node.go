@@ -162,6 +162,8 @@ type Node struct {
 	modifiedBy  *Node             // for a conflict: the write that had changed the object, if it is known
 	markedBy    *Node             // for the removal of an object: the delete that had marked it before
 
+	foreignOwners []string // for a sync of the garbage collector: the owners that it found in another namespace, as "KIND KEY"
+
 	eviction    *eviction    // for a write of taint-eviction-controller: the taints that it follows from, if they are known
 	absentOwner *absentOwner // for a delete of the garbage collector: the owner that did not exist, if it is known
 	start       *dueStart    // for a write of the CronJob controller: the start that was due, if a timer has led to it
