@@ -22,10 +22,11 @@ const (
 // Certainty says how certain a link is.
 type Certainty string
 
-// A link is exact if the records rule out any other cause.
+// A link is certain if the records rule out any other cause. That of a call outside of a sync is
+// at most likely: its record names no sync.
 const (
-	Exact  Certainty = "exact"
-	Likely Certainty = "likely"
+	Certain Certainty = "exact"
+	Likely  Certainty = "likely"
 )
 
 // Rule says how a link is known; the package comment explains each.
