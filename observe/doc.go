@@ -32,6 +32,7 @@
 //   - records in memory: journal.go, ring.go, background.go; callentry.go, ownrecord.go and idledelivery.go make
 //     them small;
 //   - records that are kept for causes: history.go, causechain.go, removedobjects.go;
+//   - what follows from several records: follower.go, with failingkeys.go and, for ignored webhooks, webhook.go;
 //   - what is measured: sampler.go, series.go, histogram.go, watchlag.go, timers.go; growingmap.go is a map
 //     that is read without a lock.
 package observe

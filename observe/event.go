@@ -3,6 +3,7 @@ package observe
 import (
 	"cmp"
 	"net/http"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -271,6 +272,16 @@ type Written struct {
 	Name            string `json:"name"`
 	ResourceVersion string `json:"resourceVersion"`
 	Deleted         bool   `json:"deleted,omitempty"`
+}
+
+// VersionNumber returns the number of a resource version, by which versions are ordered; 0 if it is not a number, and so not
+// ordered.
+func VersionNumber(version string) uint64 {
+	n, err := strconv.ParseUint(version, 10, 64)
+	if err != nil {
+		return 0 // not the largest number, for one that is larger
+	}
+	return n
 }
 
 // IsWrite reports whether the call can change an object.

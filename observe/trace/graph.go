@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -130,7 +129,7 @@ func (g *graph) addCall(r *observe.Record, c *observe.Called) {
 		g.syncByID[c.Sync] = s
 		g.syncs = append(g.syncs, s)
 	}
-	n.setCause(s, Exact, ByCall)
+	n.setCause(s, Certain, ByCall)
 }
 
 // completeKinds completes the kinds of custom resources in calls that were answered without the
@@ -198,6 +197,9 @@ func (g *graph) addLog(l *observe.Logged) {
 	}
 	line := l.Message
 	for _, a := range l.Attrs {
+		if l.Message == otherNamespace && a.Key == "owner" {
+			s.foreignOwners = append(s.foreignOwners, a.Value)
+		}
 		if a.Value != s.Key {
 			line += fmt.Sprintf(" %s=%s", a.Key, a.Value)
 		}
@@ -247,8 +249,7 @@ func (g *graph) completeListed() {
 	for _, c := range g.calls {
 		for _, w := range c.wrote {
 			for _, e := range unknown[placeOfWritten(w)] {
-				before, _ := strconv.ParseUint(e.ResourceVersion, 10, 64)
-				if !w.Deleted && !c.End().After(e.Time) && versionNumber(w) > before {
+				if !w.Deleted && !c.End().After(e.Time) && observe.VersionNumber(w.ResourceVersion) > observe.VersionNumber(e.ResourceVersion) {
 					e.ResourceVersion = w.ResourceVersion
 				}
 			}

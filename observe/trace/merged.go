@@ -1,9 +1,9 @@
 package trace
 
 import (
-	"strconv"
 	"time"
 
+	"github.com/ctrlplane/ctrlplane/internal/controllernames"
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
@@ -44,12 +44,10 @@ func (g *graph) linkMerged() {
 	}
 }
 
-const deploymentController = "deployment-controller"
-
 // isPodOfDeployment reports whether n is an event of a Pod for the Deployment controller, which ignores all but deletions:
 // that of the last Pod of a Deployment queues its key, if the strategy is Recreate.
 func (n *Node) isPodOfDeployment() bool {
-	return n.Controller == deploymentController && n.Object.Group == "" && n.Object.Resource == "pods"
+	return n.Controller == controllernames.Deployment && n.Object.Group == "" && n.Object.Resource == "pods"
 }
 
 // lastPods returns the deletions after which a Deployment had no Pod, with its key.
@@ -82,7 +80,7 @@ func (g *graph) lastPods() map[*Node]string {
 func (g *graph) scalingSyncs() map[*Node]bool {
 	found := map[*Node]bool{}
 	for _, c := range g.calls {
-		if c.Controller == deploymentController && c.isWrite() && c.Object.Resource == "replicasets" && c.causedBy != nil {
+		if c.Controller == controllernames.Deployment && c.isWrite() && c.Object.Resource == "replicasets" && c.causedBy != nil {
 			found[c.causedBy] = true
 		}
 	}
@@ -130,9 +128,8 @@ func (n *Node) isOwnNews(e *Node) bool {
 
 // isNewerThan reports whether an event is of a later version than another one.
 func (n *Node) isNewerThan(other *Node) bool {
-	its, err := strconv.ParseUint(n.ResourceVersion, 10, 64)
-	of, err2 := strconv.ParseUint(other.ResourceVersion, 10, 64)
-	return err == nil && err2 == nil && its > of
+	of := observe.VersionNumber(other.ResourceVersion)
+	return of != 0 && observe.VersionNumber(n.ResourceVersion) > of
 }
 
 // namedAfter returns a key and the keys that its name may be derived from: NAME for

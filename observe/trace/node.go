@@ -22,10 +22,11 @@ const (
 // Certainty says how certain a link is.
 type Certainty string
 
-// A link is exact if the records rule out any other cause.
+// A link is certain if the records rule out any other cause. That of a call outside of a sync is
+// at most likely: its record names no sync.
 const (
-	Exact  Certainty = "exact"
-	Likely Certainty = "likely"
+	Certain Certainty = "exact"
+	Likely  Certainty = "likely"
 )
 
 // Rule says how a link is known; the package comment explains each.
@@ -161,6 +162,8 @@ type Node struct {
 	processGone bool              // for a running sync: its process has closed its connection
 	modifiedBy  *Node             // for a conflict: the write that had changed the object, if it is known
 	markedBy    *Node             // for the removal of an object: the delete that had marked it before
+
+	foreignOwners []string // for a sync of the garbage collector: the owners that it found in another namespace, as "KIND KEY"
 
 	eviction    *eviction    // for a write of taint-eviction-controller: the taints that it follows from, if they are known
 	absentOwner *absentOwner // for a delete of the garbage collector: the owner that did not exist, if it is known

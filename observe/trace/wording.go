@@ -227,7 +227,7 @@ func describeChange(e *Node) string {
 // whatChanged says what has happened to the object of an event.
 func (n *Node) whatChanged() string {
 	if n.deleting && n.Change == observe.Updated {
-		return string(marked)
+		return "marked as deleted"
 	}
 	if by := n.causedBy; n.Change == observe.Updated && by != nil && by.isBinding() && by.BoundTo != "" {
 		return "bound to " + words.OneLine(by.BoundTo)

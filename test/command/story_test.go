@@ -74,7 +74,7 @@ func TestStory(t *testing.T) {
 		})
 		var who []string
 		for _, n := range chain.Links {
-			if n.Cause != nil && n.Cause.Certainty != trace.Exact {
+			if n.Cause != nil && n.Cause.Certainty != trace.Certain {
 				t.Errorf("%s of %s follows from %s by %s, which is only %s", n.ID, n.Controller, n.Cause.ID, n.Cause.Rule, n.Cause.Certainty)
 			}
 			if n.Kind == trace.Call {
@@ -105,7 +105,7 @@ func TestStory(t *testing.T) {
 				t.Errorf("%d columns: %s", n, line)
 			}
 		}
-		awaitStory([]string{"why", "pod/big"}, "It is not ready: unschedulable: 0/1 nodes are available: 1 Insufficient cpu.")
+		awaitStory([]string{"why", "pod/big"}, "It is not ready: unschedulable: 0/1 nodes are available: 1 Insufficient cpu; it requests cpu 1k, and no node has more than ")
 	})
 
 	t.Run("what the scheduler and the kubelet do", func(t *testing.T) {
