@@ -17,5 +17,5 @@
 //     filteredinformer.go, lentinformer.go, pacedindexer.go;
 //   - interventions: interventions.go (in the controllers that a name or a list means), unitinterventions.go, suspension.go,
 //     scale.go;
-//   - what is known of queues: workers.go, keyresources.go.
+//   - what is known of flags and queues: upstreamfacts.go.
 package controllers

@@ -23,7 +23,6 @@ import (
 	configv1alpha1 "k8s.io/kube-controller-manager/config/v1alpha1"
 	"k8s.io/kubernetes/cmd/kube-controller-manager/app"
 	"k8s.io/kubernetes/cmd/kube-controller-manager/names"
-	kubectrlmgrconfig "k8s.io/kubernetes/pkg/controller/apis/config"
 	configv1alpha1conversion "k8s.io/kubernetes/pkg/controller/apis/config/v1alpha1"
 
 	"github.com/ctrlplane/ctrlplane/controllers/intervene"
@@ -35,10 +34,9 @@ import (
 // Supervisor owns the controllers and the informers that they share. New checks
 // the options, Start builds and runs the controllers, Close stops them.
 type Supervisor struct {
-	cfg     Config
-	config  *kubectrlmgrconfig.KubeControllerManagerConfiguration
-	units   map[string]*unit // by name; fixed after New
-	workers map[queueKey]int // fixed after New
+	cfg    Config
+	config *managerConfig
+	units  map[string]*unit // by name; fixed after New
 
 	suspension atomic.Pointer[suspension] // the last one; nil if there was none
 
@@ -60,7 +58,7 @@ func New(cfg Config) (*Supervisor, error) {
 	if cfg.OnUnlisted == nil {
 		cfg.OnUnlisted = func(context.Context, string) {}
 	}
-	s := &Supervisor{cfg: cfg, config: component, units: map[string]*unit{}, workers: workerCounts(component)}
+	s := &Supervisor{cfg: cfg, config: component, units: map[string]*unit{}}
 	for _, c := range buildCatalogue(component.Generic.Controllers, cfg.Extra) {
 		u := &unit{
 			name:     c.Name,
@@ -70,8 +68,7 @@ func New(cfg Config) (*Supervisor, error) {
 			state:    Off,
 		}
 		u.recorder.SetAliases(c.Aliases)
-		u.recorder.SkipIdleSyncsOf(eventQueues[c.Name]...)
-		u.recorder.SetKeyResources(keyResources[c.Name])
+		u.describeQueues()
 		if c.Reason != "" {
 			u.setState(Off, c.Reason, nil)
 		} else if c.Name == names.NodeIpamController {
