@@ -111,15 +111,12 @@ func (s Services) listControllers(ctx context.Context) ([]control.Controller, er
 		c := &list[i]
 		c.Work, c.Workers = work[c.Name], workers[c.Name]
 		if at := slices.IndexFunc(snapshot.Controllers, func(o observe.Controller) bool { return o.Name == c.Name }); at >= 0 {
-			c.Failing, c.MoreFailing = snapshot.Controllers[at].Failing, snapshot.Controllers[at].MoreFailing
-			c.Unlisted = snapshot.Controllers[at].Unlisted
-		}
-		if s.Interventions != nil && c.State == observe.StatePaused {
-			held, err := s.Interventions.HeldWrites(ctx, c.Name, 0)
-			if err != nil {
-				return nil, err
+			o := snapshot.Controllers[at]
+			c.Failing, c.MoreFailing, c.Unlisted, c.Held = o.Failing, o.MoreFailing, o.Unlisted, o.Held
+		} else if c.State == observe.StatePaused { // nothing is recorded
+			if held, err := s.Interventions.HeldWrites(ctx, c.Name, 0); err == nil { // otherwise it was removed meanwhile
+				c.Held = held.Total
 			}
-			c.Held = held.Total
 		}
 	}
 	return list, nil
