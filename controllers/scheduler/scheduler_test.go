@@ -9,7 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -36,16 +35,10 @@ func TestStartAndCloseSeveralTimes(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := s.Check().Check(nil); err == nil {
-			t.Error("ready before Start")
-		}
 		if err := s.Start(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		if err := s.Check().Check(nil); err != nil {
-			t.Errorf("started, but not ready: %v", err)
-		}
-		if q, err := s.Queues(); err != nil || q != (Queues{}) {
+		if q, err := s.currentInstance().countQueues(); err != nil || q != (queueCounts{}) {
 			t.Errorf("queues: %+v, %v", q, err)
 		}
 		if err := s.Start(t.Context()); err == nil {
@@ -55,11 +48,11 @@ func TestStartAndCloseSeveralTimes(t *testing.T) {
 			t.Fatal(err)
 		}
 		<-s.Done()
-		if err := s.Check().Check(nil); err == nil {
-			t.Error("closed, but ready")
-		}
 		if s.Close() != nil || s.Err() != nil {
 			t.Errorf("second Close failed, or Err is not nil: %v", s.Err())
+		}
+		if err := s.Start(t.Context()); err == nil {
+			t.Error("started after Close")
 		}
 	}
 }
@@ -79,11 +72,11 @@ func TestQueuesDoNotOutliveScheduler(t *testing.T) {
 	}
 	for _, tc := range []struct {
 		server fakeapi.Server
-		want   Queues
+		want   queueCounts
 	}{
-		{fakeapi.New(gated("a"), gated("b")), Queues{Gated: 2}},
-		{fakeapi.New(gated("a")), Queues{Gated: 1}},
-		{fakeapi.New(), Queues{}},
+		{fakeapi.New(gated("a"), gated("b")), queueCounts{gated: 2}},
+		{fakeapi.New(gated("a")), queueCounts{gated: 1}},
+		{fakeapi.New(), queueCounts{}},
 	} {
 		s, err := New(Config{Connect: connectFunc(tc.server), Logger: slog.New(slog.DiscardHandler)})
 		if err != nil {
@@ -92,14 +85,13 @@ func TestQueuesDoNotOutliveScheduler(t *testing.T) {
 		if err := s.Start(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		got, err := s.Queues()
-		if diff := cmp.Diff(tc.want, got); diff != "" || err != nil {
-			t.Error(err, diff)
+		if got, err := s.currentInstance().countQueues(); err != nil || got != tc.want {
+			t.Errorf("got %+v, %v, want %+v", got, err, tc.want)
 		}
 		if err := s.Close(); err != nil {
 			t.Fatal(err)
 		}
-		if got, err := s.Queues(); err != nil || got != (Queues{}) {
+		if got, err := s.Observed(); err != nil || got != nil {
 			t.Errorf("closed: %+v, %v", got, err)
 		}
 	}
@@ -142,11 +134,11 @@ func TestQueuesAlwaysCountPod(t *testing.T) {
 	}()
 	reads, missed := 0, 0
 	for deadline := time.Now().Add(time.Minute); tries.Load() < enough; reads++ {
-		q, err := s.Queues()
+		q, err := s.currentInstance().countQueues()
 		if err != nil {
 			t.Fatal(err)
 		}
-		if q == (Queues{}) {
+		if q == (queueCounts{}) {
 			missed++
 		}
 		if time.Now().After(deadline) {
@@ -182,9 +174,6 @@ func TestSecondSchedulerInProcessIsRefused(t *testing.T) {
 		t.Errorf("second scheduler: %v", err)
 	}
 	<-all[1].Done()
-	if err := all[0].Check().Check(nil); err != nil {
-		t.Errorf("first scheduler: %v", err)
-	}
 	if err := all[0].Close(); err != nil {
 		t.Error(err)
 	}
@@ -210,20 +199,4 @@ func TestStartIsCanceled(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 	<-s.Done()
-}
-
-func TestStandbyIsReady(t *testing.T) {
-	s, err := New(Config{Standby: true, Logger: slog.New(slog.DiscardHandler)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := s.Check().Check(nil); err != nil {
-		t.Errorf("on standby, but not ready: %v", err)
-	}
-	if err := s.Close(); err != nil {
-		t.Error(err)
-	}
-	if err := s.Start(t.Context()); err == nil {
-		t.Error("started after Close")
-	}
 }
