@@ -257,8 +257,7 @@ func (s *Supervisor) buildUnit(ctx context.Context, name string) error {
 	if view != s.informers.graphView { // another controller reads it, too
 		view.gate = gate
 	}
-	barrier := &handlerBarrier{}
-	barrier.wrapInformers(view)
+	view.barrier = &handlerBarrier{}
 	controllerContext := app.ControllerContext{
 		ClientBuilder:                   clientBuilder{s.cfg.Connect, s.programOf(name), u.recorder, gate},
 		InformerFactory:                 view,
@@ -270,7 +269,7 @@ func (s *Supervisor) buildUnit(ctx context.Context, name string) error {
 		ControllerManagerMetrics:        s.informers.metrics,
 		GraphBuilder:                    s.informers.graph,
 	}
-	return u.build(s.informers.ctx, view, barrier.wrapConstructor(endWith(ctx, s.constructorFor(name, controllerContext))))
+	return u.build(s.informers.ctx, view, view.barrier.wrapConstructor(endWith(ctx, s.constructorFor(name, controllerContext))))
 }
 
 // resyncPeriod returns a random duration of one to two periods, which spreads resyncs.
