@@ -137,10 +137,6 @@ const storeRevisionTimeout = time.Second
 
 // storeRevision returns the last version in the storage; 0 = it is not known.
 func (p *controlPlane) storeRevision() int64 {
-	if p.usesEmbeddedEtcd() {
-		revision, _ := p.etcd.server.Size()
-		return revision
-	}
 	ctx, cancel := context.WithTimeout(context.Background(), storeRevisionTimeout)
 	defer cancel()
 	revision, err := p.etcd.server.Revision(ctx, p.etcdPrefix())

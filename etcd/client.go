@@ -73,7 +73,7 @@ func (s *Server) newClient(guard *spaceGuard) (*clientv3.Client, error) {
 }
 
 func (s *Server) newClusterClient(cfg clientv3.Config) (*clientv3.Client, error) {
-	cfg.DialTimeout = s.cfg.DialTimeout
+	cfg.DialTimeout = s.cfg.dialTimeout
 	urls, err := parseEndpoints(s.endpoints)
 	if err != nil {
 		return nil, err
