@@ -25,22 +25,22 @@ func newSupervisor(t *testing.T, args ...string) *Supervisor {
 // Each flag sets the number of workers of its controller, and of no other.
 func TestConcurrencyFlags(t *testing.T) {
 	s := newSupervisor(t)
-	for name, c := range workerFlags {
+	for name, c := range upstreamFacts {
+		if c.flag == "" {
+			continue
+		}
 		to, err := s.scaledConfigFor(name, 7)
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue
 		}
-		if got := c.get(to.config); got != 7 {
-			t.Errorf("--%s=7 sets %d workers of %s", c.name, got, name)
+		if got := c.workers(to.config); got != 7 {
+			t.Errorf("--%s=7 sets %d workers of %s", c.flag, got, name)
 		}
-		for other, o := range workerFlags {
-			if other != name && o.get(to.config) != o.get(s.config) {
-				t.Errorf("--%s also changes the workers of %s", c.name, other)
+		for other, o := range upstreamFacts {
+			if other != name && o.workers != nil && o.workers(to.config) != o.workers(s.config) {
+				t.Errorf("--%s also changes the workers of %s", c.flag, other)
 			}
-		}
-		if s.units[name] == nil {
-			t.Errorf("unknown controller %s", name)
 		}
 	}
 }
