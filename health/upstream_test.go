@@ -41,6 +41,25 @@ func TestConstantsMatchTheJobControllers(t *testing.T) {
 	}
 }
 
+func TestTextsOfTheScheduler(t *testing.T) {
+	for file, want := range map[string][]string{
+		"framework/plugins/interpodaffinity/filtering.go":           {`"` + breaksAntiAffinity + `"`, `"` + breaksAffinity + `"`},
+		"framework/plugins/podtopologyspread/plugin.go":             {`"` + breaksSpread + `"`, `ErrReasonConstraintsNotMatch + "` + strings.TrimPrefix(lacksSpreadLabel, breaksSpread) + `"`},
+		"framework/plugins/nodeports/node_ports.go":                 {`"` + portsInUse + `"`},
+		"framework/plugins/noderesources/fit.go":                    {`"Insufficient cpu"`, `"Insufficient %v"`},
+		"framework/plugins/defaultpreemption/default_preemption.go": {`"` + noVictims + `"`},
+		"framework/preemption/preemption.go":                        {`"` + notHelpful + `"`},
+		"framework/types.go":                                        {`%v %v`, ` nodes are available`},
+	} {
+		source := testutil.UpstreamSource(t, "k8s.io/kubernetes", "pkg/scheduler/"+file)
+		for _, text := range want {
+			if !strings.Contains(source, text) {
+				t.Errorf("%s has no %s", file, text)
+			}
+		}
+	}
+}
+
 func TestNamespaceConditionsHaveThePrefix(t *testing.T) {
 	for _, c := range []corev1.NamespaceConditionType{
 		corev1.NamespaceDeletionDiscoveryFailure, corev1.NamespaceDeletionContentFailure, corev1.NamespaceDeletionGVParsingFailure,
