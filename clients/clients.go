@@ -101,7 +101,7 @@ func (c *Clients) Handle(w http.ResponseWriter, req *http.Request, who user.Info
 	}
 	cl, caller := c.clientOf(req, who)
 	if c.config.Observer == nil {
-		cl.gate.Handle(w, req, next)
+		cl.gate.Handle(w, req, new(time.Duration), next)
 		return
 	}
 	r := newRequest(c.config.Observer, c.frames, cl, req, caller)
@@ -113,10 +113,10 @@ func (c *Clients) Handle(w http.ResponseWriter, req *http.Request, who user.Info
 	c.completeRequest(r)
 	defer r.finish()
 	if r.lasts || !r.call.IsWrite() {
-		r.gate.Handle(r.wrap(w), r.req, next)
+		r.gate.Handle(r.wrap(w), r.req, &r.call.Held, next)
 	} else {
 		r.served = &observe.ServedCall{}
-		r.served.Serve(cl.name, func() { r.gate.Handle(r.wrap(w), r.req, next) })
+		r.served.Serve(cl.name, func() { r.gate.Handle(r.wrap(w), r.req, &r.call.Held, next) })
 	}
 	r.returned = true
 }

@@ -37,6 +37,7 @@ type knownCallKind struct {
 
 // callMore has the fields of a Called that are rarely set.
 type callMore struct {
+	held         time.Duration
 	began        time.Time // if it does not follow from the time of the record
 	err          string
 	wrote        []Written // other than its own object
@@ -113,11 +114,11 @@ func (o *Observer) newCallRecord(c *Called, now time.Time) *callRecord {
 	e.set(callIsBackground, c.isBackground())
 	e.set(callIsPlainRead, c.isPlainRead())
 	more := callMore{
-		err: c.Error, afterSync: c.AfterSync, client: c.Client, fieldManager: c.FieldManager, cause: c.Cause,
+		held: c.Held, err: c.Error, afterSync: c.AfterSync, client: c.Client, fieldManager: c.FieldManager, cause: c.Cause,
 		boundTo: c.BoundTo, takenBy: c.TakenBy,
 		unexplained: c.Unexplained, owner: c.Owner, unknownSync: c.UnknownSync, webhooks: c.Webhooks, warnings: c.Warnings,
 	}
-	hasMore := more.err != "" || more.afterSync != 0 || more.client != nil || more.fieldManager != "" || more.cause != 0 ||
+	hasMore := more.held != 0 || more.err != "" || more.afterSync != 0 || more.client != nil || more.fieldManager != "" || more.cause != 0 ||
 		more.boundTo != "" || more.takenBy != "" || more.unexplained != nil || more.owner != nil || more.unknownSync != "" || len(more.webhooks) > 0 || len(more.warnings) > 0
 	if !c.Began.IsZero() {
 		e.before = now.Sub(c.Began)
@@ -201,7 +202,7 @@ func (e *callEntry) called(recorded time.Time, room *[1]Written) (c Called) {
 		}
 		c.Error, c.AfterSync, c.Client, c.FieldManager = m.err, m.afterSync, m.client, m.fieldManager
 		c.Cause, c.BoundTo, c.TakenBy, c.Unexplained, c.Owner, c.UnknownSync = m.cause, m.boundTo, m.takenBy, m.unexplained, m.owner, m.unknownSync
-		c.Warnings = m.warnings
+		c.Held, c.Warnings = m.held, m.warnings
 	}
 	c.Wrote, c.Webhooks = e.wrote(room), e.webhooks()
 	return c

@@ -194,6 +194,8 @@ type Called struct {
 	Status  int           `json:"status"` // HTTP; 0 if there was no answer
 	Began   time.Time     `json:"began,omitzero"`
 	Took    time.Duration `json:"tookNanos"`
+	// Held is how much of that an intervention has held or delayed the call.
+	Held time.Duration `json:"heldNanos,omitempty"`
 	// ResourceVersion is the object's version after a write. For a client's watch it is
 	// the version after which events are requested.
 	ResourceVersion string `json:"resourceVersion,omitempty"`

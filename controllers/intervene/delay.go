@@ -21,17 +21,17 @@ func (g *Gate) SetDelay(d time.Duration) error {
 	return g.setCallEffects(func(i *observe.Interventions) { i.Delay = d })
 }
 
-// applyDelay waits as long as calls are delayed.
-func (g *Gate) applyDelay(ctx context.Context) error {
+// applyDelay waits as long as calls are delayed, and adds that time to held.
+func (g *Gate) applyDelay(ctx context.Context, held *time.Duration) error {
 	for _, p := range g.path {
-		if err := p.applyOwnDelay(ctx); err != nil {
+		if err := p.applyOwnDelay(ctx, held); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (g *Gate) applyOwnDelay(ctx context.Context) error {
+func (g *Gate) applyOwnDelay(ctx context.Context, held *time.Duration) error {
 	if !g.affectsCalls.Load() {
 		return nil
 	}
@@ -41,8 +41,11 @@ func (g *Gate) applyOwnDelay(ctx context.Context) error {
 	if delay == 0 {
 		return nil
 	}
-	timer := time.NewTimer(delay)
-	defer timer.Stop()
+	timer, began := time.NewTimer(delay), time.Now()
+	defer func() {
+		timer.Stop()
+		*held += time.Since(began)
+	}()
 	select {
 	case <-timer.C:
 	case <-cleared:

@@ -16,6 +16,7 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/ctrlplane/ctrlplane/observe"
 )
@@ -100,8 +101,8 @@ var errBodyUnread = errors.New("the body was not read")
 
 // admitWrite returns when a write may proceed: at once or, if the gate is
 // paused, when it is released. The result is for finishWrite; it is nil unless
-// the write was held. prepared says that the request may wait.
-func (g *Gate) admitWrite(req *http.Request, prepared bool) (*heldWrite, error) {
+// the write was held. prepared says that the request may wait. It adds to held for how long it did.
+func (g *Gate) admitWrite(req *http.Request, prepared bool, held *time.Duration) (*heldWrite, error) {
 	g.mu.Lock()
 	if err := g.closedError(); err != nil {
 		defer g.mu.Unlock()
@@ -127,6 +128,7 @@ func (g *Gate) admitWrite(req *http.Request, prepared bool) (*heldWrite, error) 
 	case <-h.released:
 	case <-req.Context().Done():
 	}
+	*held += time.Since(h.since)
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	switch {

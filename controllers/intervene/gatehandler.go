@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"slices"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -27,8 +28,8 @@ const maxBody = 3 << 20
 
 // Handle passes a request through the gate and on to next. It does on the side of the
 // server what InterceptCalls does in a client. A request that is not passed on is always
-// answered: otherwise net/http would report success.
-func (g *Gate) Handle(w http.ResponseWriter, req *http.Request, next http.Handler) {
+// answered: otherwise net/http would report success. It adds to held for how long it has held or delayed the request.
+func (g *Gate) Handle(w http.ResponseWriter, req *http.Request, held *time.Duration, next http.Handler) {
 	holdable := canBeHeld(req)
 	prepared := g.mustPrepare(req, holdable)
 	if prepared {
@@ -40,7 +41,7 @@ func (g *Gate) Handle(w http.ResponseWriter, req *http.Request, next http.Handle
 	if holdable {
 		next = g.refuseOutdated(next)
 	}
-	if g.applyDelay(req.Context()) != nil {
+	if g.applyDelay(req.Context(), held) != nil {
 		refuse(w, req, canceledError(req))
 		return
 	}
@@ -48,7 +49,7 @@ func (g *Gate) Handle(w http.ResponseWriter, req *http.Request, next http.Handle
 		g.handleOrFail(w, req, next)
 		return
 	}
-	h, err := g.admitWrite(req, prepared && !mayRenewLock(recording.DescribeRequest(req)))
+	h, err := g.admitWrite(req, prepared && !mayRenewLock(recording.DescribeRequest(req)), held)
 	if errors.Is(err, errBodyUnread) { // paused meanwhile, or it may be a renewal
 		if !prepared {
 			if err := prepareWait(req); err != nil {
@@ -60,7 +61,7 @@ func (g *Gate) Handle(w http.ResponseWriter, req *http.Request, next http.Handle
 			g.handleOrFail(w, req, next)
 			return
 		}
-		h, err = g.admitWrite(req, true)
+		h, err = g.admitWrite(req, true, held)
 	}
 	switch {
 	case err != nil && req.Context().Err() != nil:

@@ -38,7 +38,7 @@ func serve(ctx context.Context, g *Gate, s http.Handler, method, path, body stri
 	req := httptest.NewRequestWithContext(ctx, method, path, strings.NewReader(body))
 	req.Header.Set("Content-Type", "application/json")
 	w := httptest.NewRecorder()
-	g.Handle(w, req, s)
+	g.Handle(w, req, new(time.Duration), s)
 	return w
 }
 
@@ -86,7 +86,7 @@ func TestWriteIsNotHeldWithItsBodyUnread(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := NewGate(ObjectReader{})
 		mustPause(t, g)
-		if _, err := g.admitWrite(httptest.NewRequest("POST", pods, strings.NewReader("{}")), false); !errors.Is(err, errBodyUnread) {
+		if _, err := g.admitWrite(httptest.NewRequest("POST", pods, strings.NewReader("{}")), false, new(time.Duration)); !errors.Is(err, errBodyUnread) {
 			t.Errorf("got %v, want %v", err, errBodyUnread)
 		}
 		if _, total := g.HeldWrites(1); total != 0 {
@@ -178,7 +178,7 @@ func TestHandleRefusesUnreadableBodies(t *testing.T) {
 		http.StatusRequestEntityTooLarge: strings.NewReader(strings.Repeat("x", maxBody+1)),
 	} {
 		w := httptest.NewRecorder()
-		g.Handle(w, httptest.NewRequestWithContext(t.Context(), "POST", pods, body), s)
+		g.Handle(w, httptest.NewRequestWithContext(t.Context(), "POST", pods, body), new(time.Duration), s)
 		if w.Code != want || len(s.bodies) != 0 {
 			t.Errorf("%d, want %d; received %d requests", w.Code, want, len(s.bodies))
 		}
@@ -205,7 +205,7 @@ func TestHandleNoticesThatTheClientHasGone(t *testing.T) {
 			srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 				defer close(ended)
 				close(began)
-				g.Handle(w, req, s)
+				g.Handle(w, req, new(time.Duration), s)
 			}))
 			defer srv.Close()
 			conn, err := net.Dial("tcp", srv.Listener.Addr().String())
@@ -238,7 +238,7 @@ func TestHandleLeavesTheBodyOfAStream(t *testing.T) {
 		body, sent := io.Pipe()
 		defer sent.Close()
 		handled := make(chan struct{})
-		go g.Handle(httptest.NewRecorder(), httptest.NewRequestWithContext(t.Context(), "POST", pods+"/web-1/proxy/x", body),
+		go g.Handle(httptest.NewRecorder(), httptest.NewRequestWithContext(t.Context(), "POST", pods+"/web-1/proxy/x", body), new(time.Duration),
 			http.HandlerFunc(func(http.ResponseWriter, *http.Request) { close(handled) }))
 		select {
 		case <-handled:

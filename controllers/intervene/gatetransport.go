@@ -26,18 +26,18 @@ type gateTransport struct {
 }
 
 func (t gateTransport) RoundTrip(req *http.Request) (*http.Response, error) {
-	return t.roundTrip(req, canBeHeld(req))
+	return t.roundTrip(req, canBeHeld(req), new(observe.Called))
 }
 
 // RoundTripDescribed is RoundTrip of a request whose object and subresource recording.ObserveCalls has read from it.
-func (t gateTransport) RoundTripDescribed(req *http.Request, object observe.Object, subresource string) (*http.Response, error) {
-	return t.roundTrip(req, !isRead(req) && changesState(object, subresource))
+func (t gateTransport) RoundTripDescribed(req *http.Request, call *observe.Called) (*http.Response, error) {
+	return t.roundTrip(req, !isRead(req) && changesState(call.Object, call.Subresource), call)
 }
 
-func (t gateTransport) roundTrip(req *http.Request, holdable bool) (*http.Response, error) {
+func (t gateTransport) roundTrip(req *http.Request, holdable bool, call *observe.Called) (*http.Response, error) {
 	g := t.gate
 	g.WaitTurn(req.Context())
-	if err := g.applyDelay(req.Context()); err != nil {
+	if err := g.applyDelay(req.Context(), &call.Held); err != nil {
 		return nil, rejectRequest(req, err)
 	}
 	if !holdable {
@@ -46,7 +46,7 @@ func (t gateTransport) roundTrip(req *http.Request, holdable bool) (*http.Respon
 		}
 		return t.roundTripOrFail(req)
 	}
-	h, err := g.admitWrite(req, true)
+	h, err := g.admitWrite(req, true, &call.Held)
 	if err != nil {
 		return nil, rejectRequest(req, err)
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -79,7 +80,7 @@ func TestRenewalsOfLocksAreNotHeld(t *testing.T) {
 				if tt.media != "" {
 					req.Header.Set("Content-Type", tt.media)
 				}
-				go g.Handle(httptest.NewRecorder(), req, s)
+				go g.Handle(httptest.NewRecorder(), req, new(time.Duration), s)
 				synctest.Wait()
 				if _, held := g.HeldWrites(0); (held == 1) != tt.held {
 					t.Errorf("%d held", held)

@@ -69,14 +69,14 @@ func (c callRecorder) RoundTrip(req *http.Request) (resp *http.Response, err err
 }
 
 // describedTransport is a transport that asks what a request is about, as the gate of interventions does. It receives
-// that with the request, which is parsed once then.
+// that with the request, which is parsed once then, and says how long it has held the call.
 type describedTransport interface {
-	RoundTripDescribed(req *http.Request, object observe.Object, subresource string) (*http.Response, error)
+	RoundTripDescribed(req *http.Request, call *observe.Called) (*http.Response, error)
 }
 
 func (c callRecorder) send(req *http.Request, call *observe.Called) (*http.Response, error) {
 	if next, ok := c.next.(describedTransport); ok {
-		return next.RoundTripDescribed(req, call.Object, call.Subresource)
+		return next.RoundTripDescribed(req, call)
 	}
 	return c.next.RoundTrip(req)
 }

@@ -87,7 +87,7 @@ func (g *graph) addCall(r *observe.Record, c *observe.Called) {
 	}
 	o := c.Object // the node's is completed
 	n := &Node{
-		ID: fmt.Sprintf("r%d", r.Seq), Kind: Call, Time: callStart(r, c), Took: c.Took, seq: r.Seq,
+		ID: fmt.Sprintf("r%d", r.Seq), Kind: Call, Time: callStart(r, c), Took: c.Took, Held: c.Held, seq: r.Seq,
 		Controller:      c.Controller,
 		Verb:            c.Verb,
 		Object:          &o,

@@ -64,6 +64,7 @@ type Node struct {
 	Time       time.Time     `json:"time"`       // when it began; for an outside write, when it was first seen
 	After      time.Duration `json:"afterNanos"` // since the start of the trace
 	Took       time.Duration `json:"tookNanos,omitempty"`
+	Held       time.Duration `json:"heldNanos,omitempty"` // of that, by an intervention
 	Controller string        `json:"controller,omitempty"`
 	Cause      *Cause        `json:"cause,omitempty"`
 

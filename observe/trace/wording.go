@@ -110,6 +110,9 @@ func (p phrases) describeWrite(n *Node) string {
 	if n.Took > 0 {
 		s += " in " + p.formatDuration(n.Took)
 	}
+	if n.Held > 0 {
+		s += " (held " + p.formatDuration(n.Held) + ")"
+	}
 	if gone && n.Verb != "delete" {
 		s += ", which removed the object"
 	}

@@ -84,7 +84,7 @@ func TestInterventionVerbs(t *testing.T) {
 	do("controllers", "pause", "replicaset")
 	do("controllers", "pause", "replicaset-controller") // a second time changes nothing
 	name := program.CreateWeb(t, dir, 3)
-	says(do("controllers", "step", "replicaset"), "--- /dev/null\n+++ Pod default/"+name, "\n+kind: Pod\n", "\ncreate Pod default/"+name+": 201 Created\n")
+	says(do("controllers", "step", "replicaset"), "--- /dev/null\n+++ Pod default/"+name, "\n+kind: Pod\n", "\ncreate Pod default/"+name, ": 201 Created\n")
 	var stepped struct {
 		Verb          string
 		Status        int
@@ -122,6 +122,7 @@ func TestInterventionVerbs(t *testing.T) {
 	requireStepTimeout(t, p)
 	requireInterruptedStep(t, dir)
 	do("controllers", "resume", "--all")
+	says(do("trace", "deployment/"+name), "(held ")
 
 	says(do("controllers", "fail", "deployment", "--rate", "0.5"), "fault injected (50% of its calls fail: 500): deployment-controller\n")
 	says(do("controllers", "scale", "deployment", "--workers", "2"), "scaled to 2 workers: deployment-controller\n")
