@@ -116,13 +116,13 @@ func (k *countedKind) mayDiffer(version string, now time.Time) bool {
 // read counts the problems of objects, while nodes exist.
 func (k *countedKind) read(objects []any, nodes map[string]bool, now time.Time) {
 	k.due = time.Time{}
-	found := map[observe.What][]metav1.Object{}
+	found := map[observe.ProblemKind][]metav1.Object{}
 	completed := lastCompletedRuns(objects)
 	for _, o := range objects {
 		if isSuperseded(o, completed) {
 			continue
 		}
-		what, due := health.TroubleOf(o, now)
+		what, due := health.ProblemOf(o, now)
 		if isOnMissingNode(o, nodes) {
 			what, due = observe.MissingNode, time.Time{}
 		}

@@ -1,6 +1,3 @@
-// Package apiserver assembles upstream's API server in this process. It serves on a
-// listener and, without a connection, to clients in the process (see
-// [Server.ClientConfig]).
 package apiserver
 
 import (

@@ -14,7 +14,8 @@
 //   - which event a write follows from: cause.go, with eventcollector.go, candidates.go, relation.go, writerun.go, sharedobjects.go;
 //   - what a client reports about its own controllers: report.go is the wire format, reports.go and reportlists.go
 //     take it; session.go, reportedstate.go, reportedcontroller.go and reportedrecord.go keep what it says;
-//   - interventions: interventions.go in clients, controllerinterventions.go in controllers that clients report;
+//   - interventions: interventions.go in clients, controllerinterventions.go in controllers that clients report, keep.go
+//     keeps both from being forgotten meanwhile;
 //   - what a client may do: permissions.go has what it has used or was refused, refusedreads.go which lists and
 //     watches are refused.
 package clients

@@ -1,9 +1,3 @@
-// Package controllers builds, runs and stops upstream's controllers, each with
-// its own clients, event handlers, logger and lifetime.
-//
-// A Supervisor has one unit for each controller of the catalogue. Between a
-// controller and the rest of the process are the parts that package recording
-// (what is observed) and package intervene (what may be changed) provide.
 package controllers
 
 import (

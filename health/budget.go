@@ -15,17 +15,12 @@ import (
 )
 
 // explainDisruptionBudget says that a PodDisruptionBudget never allows an eviction, protects no Pod, or shares Pods with another one.
-func (s *reasonSearch) explainDisruptionBudget(u *unstructured.Unstructured) string {
-	var budget policyv1.PodDisruptionBudget
-	if err := convertObject(u, &budget); err != nil {
-		s.recordError(err)
-		return ""
-	}
+func (s *reasonSearch) explainDisruptionBudget(u *unstructured.Unstructured, budget *policyv1.PodDisruptionBudget) string {
 	effect := ""
 	if !isUnobserved(u) {
-		effect = s.explainAllowance(u, &budget)
+		effect = s.explainAllowance(u, budget)
 	}
-	return joinTexts(effect, s.explainSharedPods(&budget))
+	return joinTexts(effect, s.explainSharedPods(budget))
 }
 
 // explainAllowance says that a PodDisruptionBudget never allows an eviction, or protects no Pod. Its controller counts none also if it

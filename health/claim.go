@@ -154,12 +154,7 @@ func explainRelease(of *corev1.ObjectReference) string {
 }
 
 // explainVolume says that a volume cannot be used or was not deleted; "" if it can.
-func (s *reasonSearch) explainVolume(u *unstructured.Unstructured) string {
-	var v corev1.PersistentVolume
-	if err := convertObject(u, &v); err != nil {
-		s.recordError(err)
-		return ""
-	}
+func (s *reasonSearch) explainVolume(_ *unstructured.Unstructured, v *corev1.PersistentVolume) string {
 	retains := v.Spec.PersistentVolumeReclaimPolicy == corev1.PersistentVolumeReclaimRetain
 	switch {
 	case v.Status.Phase == corev1.VolumeReleased && v.Spec.ClaimRef != nil && retains:

@@ -15,13 +15,13 @@ import (
 func containersProblem(pod *corev1.Pod) (problem, bool) {
 	for _, list := range [...][]corev1.ContainerStatus{pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses} {
 		for i := range list {
-			if t, ok := containerProblem(&list[i]); ok {
-				return nameContainer(t, pod, &list[i]), true
+			if p, ok := containerProblem(&list[i]); ok {
+				return nameContainer(p, pod, &list[i]), true
 			}
 		}
 	}
-	if t, ok := initProblem(pod); ok {
-		return t, true
+	if p, ok := initProblem(pod); ok {
+		return p, true
 	}
 	if pod.Status.Phase != corev1.PodRunning {
 		return problem{}, false
@@ -35,15 +35,15 @@ func containersProblem(pod *corev1.Pod) (problem, bool) {
 }
 
 // nameContainer completes the problem of one of a Pod's containers.
-func nameContainer(t problem, pod *corev1.Pod, c *corev1.ContainerStatus) problem {
-	t.container, t.text = c.Name, fmt.Sprintf("container %s %s", c.Name, t.text)
-	if t.clarity == clarityCrashed {
-		t.log = &ContainerLog{Previous: c.State.Terminated == nil}
+func nameContainer(p problem, pod *corev1.Pod, c *corev1.ContainerStatus) problem {
+	p.container, p.text = c.Name, fmt.Sprintf("container %s %s", c.Name, p.text)
+	if p.clarity == clarityCrashed {
+		p.log = &ContainerLog{Previous: c.State.Terminated == nil}
 		if len(pod.Spec.InitContainers)+len(pod.Spec.Containers) > 1 {
-			t.log.Container = c.Name
+			p.log.Container = c.Name
 		}
 	}
-	return t
+	return p
 }
 
 // initProblem returns the problem of a Pod whose containers wait for an init container.
@@ -88,17 +88,17 @@ func containerProblem(c *corev1.ContainerStatus) (problem, bool) {
 		last = nil
 	}
 	if w := c.State.Waiting; w != nil && !slices.Contains([]string{"", "ContainerCreating", "PodInitializing"}, w.Reason) {
-		t := problem{clarity: clarityStuck, text: "is waiting: " + joinReason(w.Reason, w.Message), trouble: observe.CannotStart}
+		p := problem{clarity: clarityStuck, text: "is waiting: " + joinReason(w.Reason, w.Message), kind: observe.CannotStart}
 		if w.Reason == "CrashLoopBackOff" {
-			t.end, t.trouble = last, observe.WaitsForRestart
+			p.end, p.kind = last, observe.WaitsForRestart
 		}
 		if last != nil {
-			t.clarity, t.text = clarityCrashed, fmt.Sprintf("%s; %s, %s", t.text, exitText(last), restartsText(c))
+			p.clarity, p.text = clarityCrashed, fmt.Sprintf("%s; %s, %s", p.text, exitText(last), restartsText(c))
 		}
-		return t, true
+		return p, true
 	}
-	if t := c.State.Terminated; t != nil && t.ExitCode != 0 {
-		return problem{clarity: clarityCrashed, text: exitText(t), end: t}, true
+	if end := c.State.Terminated; end != nil && end.ExitCode != 0 {
+		return problem{clarity: clarityCrashed, text: exitText(end), end: end}, true
 	}
 	if last != nil && !c.Ready {
 		return problem{clarity: clarityCrashed, text: fmt.Sprintf("is not ready; %s, %s", exitText(last), restartsText(c)), end: last}, true
@@ -110,16 +110,16 @@ func containerProblem(c *corev1.ContainerStatus) (problem, bool) {
 }
 
 // exitText describes how a container ended: "exited with code 1 (Error)".
-func exitText(t *corev1.ContainerStateTerminated) string {
-	text := fmt.Sprintf("exited with code %d", t.ExitCode)
-	if t.Signal != 0 {
-		text += fmt.Sprintf(", signal %d", t.Signal)
+func exitText(end *corev1.ContainerStateTerminated) string {
+	text := fmt.Sprintf("exited with code %d", end.ExitCode)
+	if end.Signal != 0 {
+		text += fmt.Sprintf(", signal %d", end.Signal)
 	}
-	if t.Reason != "" {
-		text += " (" + t.Reason + ")"
+	if end.Reason != "" {
+		text += " (" + end.Reason + ")"
 	}
-	if t.Message != "" {
-		text += ": " + t.Message
+	if end.Message != "" {
+		text += ": " + end.Message
 	}
 	return text
 }

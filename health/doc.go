@@ -4,9 +4,29 @@
 //
 // An object is healthy if kstatus calls it Current: kinds of Kubernetes by rules of
 // their own, other kinds by their generation and conditions, and objects without
-// conditions as soon as they exist. Of a status that kstatus cannot read the usual conditions
-// decide, and of kinds of Argo their phase. The package is stricter about four kinds, which
-// kstatus calls Current although they do not work: a Service of type LoadBalancer
-// needs an address, an APIService must be available, a Pod must not have failed, and
-// the active Pods of a Job must be ready.
+// conditions as soon as they exist. What the package adds to kstatus is in tables:
+//
+//   - stricterRules: kinds of Kubernetes that kstatus calls Current although they do not work, as a Service of type
+//     LoadBalancer without an address;
+//   - customRules: custom kinds with other conventions, as those of Argo, whose phase decides;
+//   - conditionsOfSuccess and conditionsOfFailure: what makes it doubtful that another custom resource is healthy, and
+//     decides if kstatus cannot read its status;
+//   - needs: kinds of Kubernetes that are healthy without what they need to have an effect, which is doubtful, too.
+//
+// Why an object is not healthy is another question: explainKind and explainDeletion have the rules of kinds of Kubernetes,
+// and explainItself what is said of all others. CONTRIBUTING.md, "A health rule", says how to add one.
+//
+// The files:
+//
+//   - the state of an object: state.go (StateOf), stricterrules.go, customrules.go, unreadable.go; conditions.go reads
+//     conditions, obstacles.go finds those for which an object waits; suspended.go, expired.go (Jobs that were deleted);
+//     kinds.go, ref.go and resource.go identify kinds and objects;
+//   - what makes it doubtful that an object is healthy: doubt.go, missingstatus.go; needs.go, with needed.go, service.go,
+//     endpoints.go, ingress.go, binding.go, deviceclass.go, budget.go, workloadneeds.go, scheduledjobs.go, podnode.go,
+//     unservedowner.go;
+//   - why it is not healthy: why.go (Why), search.go, event.go; pod.go, with container.go, unschedulable.go, kill.go, revision.go,
+//     simulation.go and network.go; workload.go, nextpod.go, spec.go, claim.go; owned.go and inventory.go for custom
+//     resources; crd.go, apiservice.go and controllers.go for what does not run or is not served; deletion.go, namespace.go;
+//   - one object, or many: examine.go (Examine), wait.go (Wait), with resolve.go, tracker.go, watch.go, progress.go and
+//     error.go; list.go (List), stuck.go (FindStuck), countedproblem.go (ProblemOf); changedfields.go compares two versions.
 package health

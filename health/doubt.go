@@ -1,18 +1,16 @@
 package health
 
 import (
-	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/ctrlplane/ctrlplane/internal/kinds"
+	"github.com/ctrlplane/ctrlplane/internal/requestlog"
 	"github.com/ctrlplane/ctrlplane/internal/words"
 )
 
@@ -25,7 +23,7 @@ var (
 
 // addDoubt notes what makes it doubtful that an object is healthy that kstatus takes for current.
 func (s *State) addDoubt(u *unstructured.Unstructured) {
-	if s.Status != Current || !kinds.IsCustom(u.GroupVersionKind().GroupKind()) || hasPhaseRule(u) {
+	if s.Status != Current || !kinds.IsCustom(kindOf(u)) || hasCustomRule(u) {
 		return
 	}
 	var doubts []string
@@ -68,72 +66,47 @@ func staleConditions(u *unstructured.Unstructured) string {
 	return fmt.Sprintf("its conditions are of generation %d or before, and it is at generation %d", latest, u.GetGeneration())
 }
 
-// addMissingStatus notes that no client has reported the state of a custom resource whose kind has a status. resource is
-// that of the kind; empty if the kind has no status.
-func (s *State) addMissingStatus(u *unstructured.Unstructured, resource string) {
-	if resource == "" || !awaitsStatus(u) {
+// DoubtOf returns a function that returns [State.Doubt] of an object that is healthy to Wait. It says nothing of a
+// Service whose Pods are not healthy, which the caller judges as well, and of what cannot be read. It is not safe for concurrent use.
+func (w *Waiter) DoubtOf(ctx context.Context) func(*unstructured.Unstructured) string {
+	ctx, lists := requestlog.Discard(ctx), newSharedLists()
+	lists.skipPods = true
+	return func(u *unstructured.Unstructured) string {
+		s := StateOf(u)
+		_ = s.addNeeds(w.newSearch(ctx, lists), u) // the object is healthy all the same
+		return s.Doubt
+	}
+}
+
+// reportDoubts passes on the states of those of the objects that Wait waited for which lack what they need. What they need may
+// come into being after them, and so it is called at the end of the wait. If some objects are not healthy then, it leaves out
+// Services whose Pods are not.
+func (w *Waiter) reportDoubts(ctx context.Context, t *tracker) {
+	if t.Doubtful == nil || t.Gone {
 		return
 	}
-	s.Unreported = resource
-	if LacksStatus(u) {
-		s.Created = u.GetCreationTimestamp().Time
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), reasonTimeout)
+	defer cancel()
+	lists := newSharedLists()
+	lists.skipPods = !t.allSatisfied()
+	for i := range t.objects {
+		e := &t.objects[i]
+		doubtful := e.State
+		_ = doubtful.addNeeds(w.newSearch(ctx, lists), e.object) // as DoubtOf
+		if doubtful.Doubt != e.Doubt {
+			t.Doubtful(doubtful)
+		}
 	}
-	if s.Status != Current {
-		return
-	}
-	joint, missing := ", but ", "it has no status yet"
-	if s.Doubt != "" {
-		joint = "; "
-	}
-	if content, _ := u.Object["status"].(map[string]any); len(content) > 0 { // the defaults of its schema
-		missing = "no client has written its status"
-	}
-	s.Message += joint + missing
 }
 
-// awaitsStatus reports whether an object is a custom resource whose status no client has written, or not since its last
-// change, as its observedGeneration says.
-func awaitsStatus(u *unstructured.Unstructured) bool {
-	if LacksStatus(u) {
-		return true
+// addNeeds notes what an object lacks that is healthy to kstatus.
+func (s *State) addNeeds(search *reasonSearch, u *unstructured.Unstructured) error {
+	if s.Status != Current || s.Doubt != "" {
+		return nil
 	}
-	if !kinds.IsCustom(u.GroupVersionKind().GroupKind()) || u.GetDeletionTimestamp() != nil {
-		return false
+	var err error
+	if s.Doubt, err = search.explainNeeds(u); s.Doubt != "" {
+		s.Message = strings.TrimSuffix(s.Message, ".") + ", but " + s.Doubt
 	}
-	u, _ = readable(u)
-	return isUnobserved(u)
-}
-
-// LacksStatus reports whether an object is a custom resource whose status no client has written: it has none, or only the
-// defaults of its schema. [Waiter.StatusResource] says whether its kind has a status.
-func LacksStatus(u *unstructured.Unstructured) bool {
-	if !kinds.IsCustom(u.GroupVersionKind().GroupKind()) || u.GetDeletionTimestamp() != nil {
-		return false
-	}
-	content, isMap := u.Object["status"].(map[string]any)
-	if len(content) == 0 {
-		return isMap || u.Object["status"] == nil
-	}
-	written := func(f metav1.ManagedFieldsEntry) bool {
-		return f.Subresource == "status" || f.FieldsV1 == nil || bytes.Contains(f.FieldsV1.GetRawBytes(), []byte(`"f:status"`))
-	}
-	fields := u.GetManagedFields()
-	return len(fields) > 0 && !slices.ContainsFunc(fields, written)
-}
-
-// StatusResource returns the resource of a kind, as RESOURCE.GROUP; empty if the kind has no status that clients write
-// by itself. It asks the API server.
-func (w *Waiter) StatusResource(ctx context.Context, gvk schema.GroupVersionKind) (string, error) {
-	r, err := w.findResource(ctx, gvk)
-	if errors.Is(err, errNotServed) || errors.Is(err, errNotWatchable) {
-		return "", nil
-	}
-	return r.statusResource(), err
-}
-
-func (r resource) statusResource() string {
-	if !r.hasStatus {
-		return ""
-	}
-	return r.GroupResource().String()
+	return err
 }

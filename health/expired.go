@@ -23,7 +23,7 @@ const TTLController = "ttl-after-finished-controller"
 // hasExpired reports whether an object is a Job that has finished, and whose time to live has ended at a time.
 func hasExpired(u *unstructured.Unstructured, at time.Time) bool {
 	var job batchv1.Job
-	if u.GroupVersionKind().GroupKind() != jobKind || convertObject(u, &job) != nil || job.Spec.TTLSecondsAfterFinished == nil {
+	if kindOf(u) != jobKind || convertObject(u, &job) != nil || job.Spec.TTLSecondsAfterFinished == nil {
 		return false
 	}
 	i := slices.IndexFunc(job.Status.Conditions, func(c batchv1.JobCondition) bool {

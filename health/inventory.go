@@ -58,8 +58,7 @@ func readInventoryEntry(entry any) (r Ref, ok bool) {
 
 // mayBeUnhealthy reports whether objects of a kind may be not healthy. Most kinds of Kubernetes have no state.
 func mayBeUnhealthy(kind schema.GroupKind) bool {
-	hasState := []schema.GroupKind{serviceKind, hpaKind, crdKind, apiServiceKind}
-	return kinds.IsCustom(kind) || slices.Contains(hasState, kind) || slices.ContainsFunc(workloads, func(r schema.GroupVersionResource) bool {
+	return kinds.IsCustom(kind) || kind == crdKind || stricterRules[kind] != nil || slices.ContainsFunc(workloads, func(r schema.GroupVersionResource) bool {
 		return r.Group == kind.Group && r.Resource == strings.ToLower(kind.Kind)+"s"
 	})
 }

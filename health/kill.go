@@ -19,13 +19,13 @@ var kills = []struct{ killing, reason, warning string }{
 
 // addKill adds to the problem of a Pod whose container has ended the warning of the probe or hook for which the kubelet has
 // stopped it: the exit code is that of a signal, or what the program makes of it.
-func (s *reasonSearch) addKill(t problem, u *unstructured.Unstructured) string {
+func (s *reasonSearch) addKill(p problem, u *unstructured.Unstructured) string {
 	defer s.ignoreErrors()()
 	events := slices.DeleteFunc(s.eventsAbout(u), func(e *corev1.Event) bool {
-		return !strings.HasSuffix(e.InvolvedObject.FieldPath, "{"+t.container+"}")
+		return !strings.HasSuffix(e.InvolvedObject.FieldPath, "{"+p.container+"}")
 	})
-	since := t.end.StartedAt.Time
-	if t.end.Reason == "Error" && (t.end.ExitCode == 137 || t.end.ExitCode == 143) { // a kubelet drops events after the first 25
+	since := p.end.StartedAt.Time
+	if p.end.Reason == "Error" && (p.end.ExitCode == 137 || p.end.ExitCode == 143) { // a kubelet drops events after the first 25
 		since = time.Time{}
 	}
 	var reasons []*corev1.Event
@@ -41,7 +41,7 @@ func (s *reasonSearch) addKill(t problem, u *unstructured.Unstructured) string {
 		}
 	}
 	if last := newestEvent(reasons, isWarning); last != nil {
-		return joinTexts(t.text, "last warning: "+joinReason(last.Reason, last.Message))
+		return joinTexts(p.text, "last warning: "+joinReason(last.Reason, last.Message))
 	}
-	return t.text
+	return p.text
 }

@@ -67,8 +67,8 @@ func contactedHosts(script string) (hosts []host) {
 }
 
 // explainNetwork says that a command which failed, or for which a Pod waits, uses the network; "" if none does.
-func (s *reasonSearch) explainNetwork(pod *corev1.Pod, t problem) string {
-	if t.clarity != clarityCrashed && t.clarity != clarityUnready {
+func (s *reasonSearch) explainNetwork(pod *corev1.Pod, p problem) string {
+	if p.clarity != clarityCrashed && p.clarity != clarityUnready {
 		return ""
 	}
 	for c, status := range containersOf(pod) {

@@ -5,7 +5,6 @@ import (
 	"maps"
 	"regexp"
 	"slices"
-	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -45,15 +44,6 @@ func isMet(c metav1.Condition) bool {
 // isAbnormal reports whether a condition should be False, as far as its type says.
 func isAbnormal(c metav1.Condition) bool {
 	return abnormal.MatchString(c.Type) && !normal.MatchString(c.Type)
-}
-
-// describeCondition says what a condition is, of an object that another one names; of is empty for the object itself.
-func describeCondition(c metav1.Condition, of string) string {
-	text := fmt.Sprintf("condition %s%s is %s", c.Type, of, c.Status)
-	if why := joinReason(c.Reason, c.Message); why != "" {
-		text += ": " + strings.TrimSuffix(why, ".")
-	}
-	return text
 }
 
 // waitingDoubts says what a custom resource waits for none of whose usual conditions says so. As the meaning of the others
@@ -106,6 +96,25 @@ func explainNested(nested map[string]any) string {
 	reasons := []string{message}
 	for _, c := range obstacles(readConditions(&unstructured.Unstructured{Object: map[string]any{"status": nested}})) {
 		reasons = append(reasons, describeCondition(c, ""))
+	}
+	return joinTexts(reasons...)
+}
+
+// explainObstacles says what a Job or a Pod waits for that an operator keeps from starting: one that queues them says so in a
+// custom resource that they own.
+func (s *reasonSearch) explainObstacles(u *unstructured.Unstructured) string {
+	var reasons []string
+	defer s.ignoreErrors()()
+	resources, err := s.customResources()
+	if err != nil {
+		s.recordError(err)
+	}
+	for _, r := range resources {
+		for _, owned := range s.listOwned(r, u) {
+			for _, c := range obstacles(readConditions(&owned)) {
+				reasons = append(reasons, describeCondition(c, fmt.Sprintf(" of %s %s", owned.GetKind(), owned.GetName())))
+			}
+		}
 	}
 	return joinTexts(reasons...)
 }

@@ -74,18 +74,14 @@ func (s *reasonSearch) addOwned(text string, u *unstructured.Unstructured) strin
 	return joinTexts(text, reason)
 }
 
-// isOver reports whether an object that is not healthy waits for nothing: a Pod, a Job or a custom resource that runs to
-// completion and has failed, or a suspended Job. A Deployment or a Rollout that has failed may recover, and so may others that report a failure.
+// isOver reports whether an object that is not healthy waits for nothing: its failure is final, or it is a suspended Job. A
+// Deployment that has exceeded its deadline may recover.
 func isOver(u *unstructured.Unstructured) bool {
-	kind := u.GroupVersionKind().GroupKind()
-	c, _ := findCondition(u, string(batchv1.JobSuspended))
-	switch {
-	case kind == jobKind && c.Status == metav1.ConditionTrue:
+	kind := kindOf(u)
+	if c, _ := findCondition(u, string(batchv1.JobSuspended)); kind == jobKind && c.Status == metav1.ConditionTrue {
 		return true
-	case kind == podKind, kind == jobKind, runsToCompletion(u), hasPhaseRule(u) && kind != rolloutKind:
-		return StateOf(u).Status == Failed
 	}
-	return false
+	return kind != deploymentKind && StateOf(u).Final
 }
 
 // listUnhealthyOwned lists the objects that a custom resource controls and that are not healthy: workloads, and custom

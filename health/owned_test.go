@@ -34,6 +34,8 @@ func TestWhyNamesOwnedObjects(t *testing.T) {
 			"DoesNotExist: no Secret; Widget late-1: Pending: no issuer (and 1 more that late owns)"},
 		"a failed Pod": {owned(request, "late-1", "late", early, pending) + "\n---\n" + owned(pod, "late-pod", "late", late, "phase: Failed"),
 			"DoesNotExist: no Secret; Widget late-1: Pending: no issuer (and 1 more that late owns)"},
+		"a Pod that restarts": {owned(request, "late-1", "late", early, pending) + "\n---\n" + owned(pod, "late-pod", "late", late, `phase: Running, conditions: [{type: Ready, status: "False"}], containerStatuses: [{name: app, state: {waiting: {reason: CrashLoopBackOff}}}]`),
+			"DoesNotExist: no Secret; Pod late-pod: container app is waiting: CrashLoopBackOff (and 1 more that late owns)"},
 		"only a failed Job": {owned(job, "late-job", "late", late, `conditions: [{type: Failed, status: "True", reason: BackoffLimitExceeded}]`),
 			"DoesNotExist: no Secret; Job late-job: BackoffLimitExceeded"},
 		"of another owner": {owned(request, "late-1", "other", early, pending), "DoesNotExist: no Secret"},

@@ -28,68 +28,71 @@ func (s *reasonSearch) explainPods(owner *unstructured.Unstructured) string {
 
 // explainWorstPod explains the Pod with the clearest problem.
 func (s *reasonSearch) explainWorstPod(pods []unstructured.Unstructured) string {
-	type ailment struct {
-		pod *unstructured.Unstructured
-		problem
-	}
-	var all []ailment
+	var worst *unstructured.Unstructured
+	var p problem // of the worst one
+	others := -1
 	for i := range pods {
-		if StateOf(&pods[i]).Status != Current {
-			all = append(all, ailment{&pods[i], podProblem(&pods[i])})
+		pod := &pods[i]
+		if StateOf(pod).Status == Current {
+			continue
+		}
+		others++
+		if found := podProblem(pod); worst == nil || cmp.Or(cmp.Compare(p.clarity, found.clarity), cmp.Compare(pod.GetName(), worst.GetName())) < 0 {
+			worst, p = pod, found
 		}
 	}
-	if len(all) == 0 {
+	if worst == nil {
 		return ""
 	}
-	slices.SortFunc(all, func(a, b ailment) int {
-		return cmp.Or(int(b.clarity-a.clarity), cmp.Compare(a.pod.GetName(), b.pod.GetName()))
-	})
-	text := fmt.Sprintf("Pod %s: %s", all[0].pod.GetName(), s.withDetails(all[0].pod, all[0].problem))
-	if others := len(all) - 1; others > 0 {
+	text := fmt.Sprintf("Pod %s: %s", worst.GetName(), s.withDetails(worst, p))
+	if others > 0 {
 		text = trimStop(text) + fmt.Sprintf(" (and %s)", words.Count(others, "other Pod"))
 	}
-	return s.addSimulation(text, all[0].pod, all[0].problem)
+	return s.addSimulation(text, worst, p)
 }
 
 // explainPod explains why a Pod is not healthy.
 func (s *reasonSearch) explainPod(u *unstructured.Unstructured) string {
-	t := podProblem(u)
-	return s.addSimulation(s.withDetails(u, t), u, t)
+	p := podProblem(u)
+	return s.addSimulation(s.withDetails(u, p), u, p)
 }
 
 // withDetails adds information from other objects to the problem of a Pod.
-func (s *reasonSearch) withDetails(u *unstructured.Unstructured, t problem) string {
+func (s *reasonSearch) withDetails(u *unstructured.Unstructured, p problem) string {
 	if u.GetDeletionTimestamp() != nil {
 		return s.explainDeletion(u)
 	}
 	s.noteNode(u)
-	if s.log = t.log; s.log != nil {
+	if s.log = p.log; s.log != nil {
 		s.log.Namespace, s.log.Pod = u.GetNamespace(), u.GetName()
 	}
 	missing := s.explainMissingNode(u)
-	if missing != "" && t.starting {
+	if missing != "" && p.starting {
 		return missing
 	}
-	return joinTexts(s.detailProblem(u, t), missing, s.explainRevision(u))
+	return joinTexts(s.detailProblem(u, p), missing, s.explainRevision(u))
 }
 
 // detailProblem adds to a problem of a Pod what its claims or events say.
-func (s *reasonSearch) detailProblem(u *unstructured.Unstructured, t problem) string {
-	if t.gated {
-		return joinTexts(t.text, s.explainObstacles(u))
+func (s *reasonSearch) detailProblem(u *unstructured.Unstructured, p problem) string {
+	if p.gated {
+		return joinTexts(p.text, s.explainObstacles(u))
 	}
-	if t.clarity == clarityUnassigned {
+	if p.clarity == clarityUnassigned {
 		if claim := s.explainClaims(u); claim != "" {
-			return t.text + "; " + claim
+			return p.text + "; " + claim
 		}
 	}
-	switch {
-	case t.end != nil:
-		return s.addKill(t, u)
-	case t.vague:
-		return s.addLastWarning(t.text, u)
+	if p.kind == observe.Unschedulable {
+		return joinTexts(p.text, s.explainUnschedulable(u, p.text))
 	}
-	return t.text
+	switch {
+	case p.end != nil:
+		return s.addKill(p, u)
+	case p.vague:
+		return s.addLastWarning(p.text, u)
+	}
+	return p.text
 }
 
 // clarity says how clearly a problem shows the cause.
@@ -113,7 +116,7 @@ type problem struct {
 	log       *ContainerLog
 	container string                           // that has the problem; empty if none has
 	end       *corev1.ContainerStateTerminated // how it has ended; nil if that is not the problem
-	trouble   observe.What                     // as TroubleOf counts it
+	kind      observe.ProblemKind              // as ProblemOf counts it; empty if it does not
 }
 
 func podProblem(u *unstructured.Unstructured) problem {
@@ -128,13 +131,13 @@ func findPodProblem(pod *corev1.Pod) problem {
 	if pod.Status.Phase == corev1.PodFailed {
 		return failureOf(pod)
 	}
-	if t, ok := containersProblem(pod); ok {
-		return t
+	if p, ok := containersProblem(pod); ok {
+		return p
 	}
 	for _, c := range pod.Status.Conditions {
 		if c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse {
 			if c.Reason == corev1.PodReasonUnschedulable {
-				return problem{clarity: clarityUnassigned, text: "unschedulable: " + c.Message, trouble: observe.Unschedulable}
+				return problem{clarity: clarityUnassigned, text: "unschedulable: " + cutUselessPreemption(c.Message), kind: observe.Unschedulable}
 			}
 			if c.Reason == corev1.PodReasonSchedulingGated && len(pod.Spec.SchedulingGates) > 0 {
 				return problem{clarity: clarityUnassigned, text: "SchedulingGated: " + describeGates(pod.Spec.SchedulingGates), gated: true}
@@ -172,13 +175,13 @@ const maxGates = 5
 // exit codes are those of the kubelet's signals.
 func failureOf(pod *corev1.Pod) problem {
 	reason := joinReason(pod.Status.Reason, pod.Status.Message)
-	t, _ := containersProblem(pod)
-	isUnknown := t.end != nil && t.end.Reason == lostReason
-	if t.clarity < clarityStuck || isUnknown && reason != "" {
+	p, _ := containersProblem(pod)
+	isUnknown := p.end != nil && p.end.Reason == lostReason
+	if p.clarity < clarityStuck || isUnknown && reason != "" {
 		return problem{clarity: clarityCrashed, text: cmp.Or(reason, "failed")}
 	}
-	t.clarity, t.text = clarityCrashed, joinTexts(strings.TrimSuffix(reason, "."), t.text)
-	return t
+	p.clarity, p.text = clarityCrashed, joinTexts(strings.TrimSuffix(reason, "."), p.text)
+	return p
 }
 
 // nodeProblem returns the problem of a Pod that is assigned to a node.

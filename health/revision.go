@@ -6,7 +6,6 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/utils/ptr"
 )
@@ -14,14 +13,14 @@ import (
 // explainRevision says that a Pod that is not healthy has an earlier template of its StatefulSet, which does not replace it;
 // "" if that is not so.
 func (s *reasonSearch) explainRevision(u *unstructured.Unstructured) string {
-	ref, revision := metav1.GetControllerOf(u), u.GetLabels()[appsv1.ControllerRevisionHashLabelKey]
+	of, revision := controllerOf(u), u.GetLabels()[appsv1.ControllerRevisionHashLabelKey]
 	phase, _, _ := unstructured.NestedString(u.Object, "status", "phase")
-	if ref == nil || ref.Kind != "StatefulSet" || revision == "" || phase == string(corev1.PodFailed) { // which it replaces
+	if of.GroupKind() != statefulSetKind || revision == "" || phase == string(corev1.PodFailed) { // which it replaces
 		return ""
 	}
 	defer s.ignoreErrors()()
 	var set appsv1.StatefulSet
-	owner := s.get(appsv1.SchemeGroupVersion.WithResource("statefulsets"), u.GetNamespace(), ref.Name)
+	owner := s.get(appsv1.SchemeGroupVersion.WithResource("statefulsets"), of.Namespace, of.Name)
 	if owner == nil || convertObject(owner, &set) != nil || set.Status.UpdateRevision == "" || set.Status.UpdateRevision == revision {
 		return ""
 	}

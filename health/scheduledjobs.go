@@ -16,13 +16,8 @@ import (
 const skippedStart = "JobAlreadyActive"
 
 // explainCronJob says that the last start of a CronJob was skipped, or that its last Job to finish has failed.
-func (s *reasonSearch) explainCronJob(u *unstructured.Unstructured) string {
-	var cronJob batchv1.CronJob
-	if err := convertObject(u, &cronJob); err != nil {
-		s.recordError(err)
-		return ""
-	}
-	return joinTexts(s.explainSkippedStart(u, &cronJob), s.explainFailedJob(u))
+func (s *reasonSearch) explainCronJob(u *unstructured.Unstructured, cronJob *batchv1.CronJob) string {
+	return joinTexts(s.explainSkippedStart(u, cronJob), s.explainFailedJob(u))
 }
 
 func (s *reasonSearch) explainSkippedStart(u *unstructured.Unstructured, cronJob *batchv1.CronJob) string {

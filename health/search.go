@@ -3,7 +3,9 @@ package health
 import (
 	"cmp"
 	"fmt"
+	"slices"
 
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -61,6 +63,7 @@ type sharedLists struct {
 	names        *kinds.Mapper                      // nil until it is asked for
 	applied      map[Ref]*unstructured.Unstructured // of inventories
 	disruptions  map[string]*disruptions            // by namespace
+	nodes        []*corev1.Node                     // nil until they are asked for
 	// podsOfClaims are the Pods that use claims, by namespace and the claim's name.
 	podsOfClaims map[string]map[string][]podOfClaim
 }
@@ -175,6 +178,26 @@ func (s *reasonSearch) resourceClient(r schema.GroupVersionResource, namespace s
 // listOwned lists the objects that an owner controls.
 func (s *reasonSearch) listOwned(r schema.GroupVersionResource, owner *unstructured.Unstructured) []unstructured.Unstructured {
 	return s.listRelated(r, owner, owner.GetNamespace(), controllerUID, metav1.ListOptions{})
+}
+
+// customResources returns the namespaced resources that are not of Kubernetes and can be listed. With an error they may be
+// a part.
+func (s *reasonSearch) customResources() ([]schema.GroupVersionResource, error) {
+	if s.lists.custom != nil {
+		return s.lists.custom.resources, s.lists.custom.err
+	}
+	answer := &customAnswer{}
+	served, err := kinds.Preferred(s.ctx, s.kinds)
+	if err != nil {
+		answer.err = fmt.Errorf("discover kinds: %w", err)
+	}
+	for _, r := range served {
+		if r.Namespaced && kinds.IsCustom(schema.GroupKind{Group: r.Group}) && slices.Contains(r.Verbs, "list") {
+			answer.resources = append(answer.resources, schema.GroupVersionResource{Group: r.Group, Version: r.Version, Resource: r.Name})
+		}
+	}
+	s.lists.custom = answer
+	return answer.resources, answer.err
 }
 
 // controllerUID returns the UID of the owner that controls an object; "" if none does.

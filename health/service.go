@@ -18,30 +18,25 @@ import (
 )
 
 // explainBackends says why a Service has no Pod that requests could go to, or none for one of its ports; "" if it has.
-func (s *reasonSearch) explainBackends(u *unstructured.Unstructured) string {
-	var svc corev1.Service
-	if err := convertObject(u, &svc); err != nil {
-		s.recordError(err)
-		return ""
-	}
+func (s *reasonSearch) explainBackends(_ *unstructured.Unstructured, svc *corev1.Service) string {
 	switch {
 	case svc.Spec.Type == corev1.ServiceTypeExternalName:
 		return ""
 	case len(svc.Spec.Selector) == 0:
-		return s.explainManualEndpoints(&svc)
+		return s.explainManualEndpoints(svc)
 	}
 	const noEndpoint = "it has no ready endpoint: its selector %s matches "
 	const intended = "it has no endpoint: its selector %s matches " // nothing fails
 	selector := labels.SelectorFromSet(svc.Spec.Selector).String()
 	selected := s.list(coreResource("pods"), svc.Namespace, metav1.ListOptions{LabelSelector: selector})
-	pods := s.listBackends(selected, &svc)
+	pods := s.listBackends(selected, svc)
 	switch {
 	case len(pods) > 0:
-		return explainTargetPorts(&svc, pods)
+		return explainTargetPorts(svc, pods)
 	case s.err != nil:
 		return ""
 	case len(selected) == 0:
-		if scaled := s.findScaledDown(&svc); scaled != nil {
+		if scaled := s.findScaledDown(svc); scaled != nil {
 			return fmt.Sprintf(intended+"only Pods of %s %s, which is scaled to 0 (spec.replicas)", selector, scaled.GetKind(), scaled.GetName())
 		}
 		return fmt.Sprintf(noEndpoint+"no Pod", selector)

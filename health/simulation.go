@@ -20,7 +20,7 @@ const simulated = "Simulated"
 var notSimulated = regexp.MustCompile(`^container \S+ needs .*, which (is|are) not simulated`)
 
 // addSimulation adds to the problem of a Pod what the simulation may have to do with it.
-func (s *reasonSearch) addSimulation(text string, u *unstructured.Unstructured, t problem) string {
+func (s *reasonSearch) addSimulation(text string, u *unstructured.Unstructured, p problem) string {
 	defer s.ignoreErrors()()
 	var pod corev1.Pod
 	if u.GetDeletionTimestamp() != nil || convertObject(u, &pod) != nil || pod.Spec.NodeName == "" || !s.isSimulated(pod.Spec.NodeName) {
@@ -30,7 +30,7 @@ func (s *reasonSearch) addSimulation(text string, u *unstructured.Unstructured, 
 	if !s.lists.skipPrograms {
 		parts = append(parts, s.listSkippedPrograms(u, &pod)...)
 	}
-	return joinTexts(append(parts, s.explainMissingFile(text, &pod), s.explainNetwork(&pod, t))...)
+	return joinTexts(append(parts, s.explainMissingFile(text, &pod), s.explainNetwork(&pod, p))...)
 }
 
 // isSimulated reports whether a node has a simulated kubelet.
@@ -128,7 +128,7 @@ func (s *reasonSearch) findSkippedProgram(namespace string) bool {
 			if convertObject(&u, &e) != nil || e.Reason != reason || waiting[string(e.InvolvedObject.UID)] {
 				continue
 			}
-			if reason != simulated && e.InvolvedObject.Kind == jobKind.Kind || slices.ContainsFunc(strings.Split(e.Message, "; "), notSimulated.MatchString) {
+			if reason != simulated && e.InvolvedObject.GroupVersionKind().GroupKind() == jobKind || slices.ContainsFunc(strings.Split(e.Message, "; "), notSimulated.MatchString) {
 				return true
 			}
 		}

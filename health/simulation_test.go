@@ -48,10 +48,10 @@ func TestReasonNamesSimulation(t *testing.T) {
 		"a script of another Pod": {node + "\n---\n" + waiting + "\n---\n" + `
 {apiVersion: v1, kind: Pod, metadata: {namespace: shop, name: operator, annotations: {ctrlplane.local/run: "true"}}, spec: {nodeName: node-1, containers: [{name: o}]},
   status: {phase: Running, containerStatuses: [{name: o, ready: true, state: {running: {}}}], conditions: [{type: Ready, status: "True"}]}}`, reason},
-		"a Job that was deleted": {node + "\n---\n" + waiting + "\n---\n" + event("admission", "Completed", "Job", "Job completed"), reason + create},
-		"a ConfigMap": {node + "\n---\n" + strings.ReplaceAll(waiting, `secret \"redis`, `configmap \"redis`) + "\n---\n" + event("admission", "Completed", "Job", "Job completed"),
+		"a Job that was deleted": {node + "\n---\n" + waiting + "\n---\n" + event("admission", "Completed", "Job, apiVersion: batch/v1", "Job completed"), reason + create},
+		"a ConfigMap": {node + "\n---\n" + strings.ReplaceAll(waiting, `secret \"redis`, `configmap \"redis`) + "\n---\n" + event("admission", "Completed", "Job, apiVersion: batch/v1", "Job completed"),
 			strings.ReplaceAll(reason, "secret", "configmap") + create},
-		"a real node": {realNode + "\n---\n" + waiting + "\n---\n" + event("admission", "Completed", "Job", "Job completed"), reason},
+		"a real node": {realNode + "\n---\n" + waiting + "\n---\n" + event("admission", "Completed", "Job, apiVersion: batch/v1", "Job completed"), reason},
 		"killed": {node + "\n---\n" + pod("p", `containers: [{name: app, command: [sh, -c, "wget http://frontend/"]}]`, `{phase: Running, containerStatuses: [{name: app, state: {terminated: {exitCode: 143, reason: Error}}}]}`),
 			"Pod p: container app exited with code 143 (Error)"},
 		"no network": {node + "\n---\n" + pod("p", `containers: [{name: app, command: [sh, -c, "wget http://frontend/"]}]`, `{phase: Running, containerStatuses: [{name: app, state: {terminated: {exitCode: 1, reason: Error}}}]}`) + "\n---\n" + `{apiVersion: v1, kind: Service, metadata: {namespace: shop, name: frontend}}`,

@@ -14,7 +14,7 @@ func explainSpec(u *unstructured.Unstructured) string {
 	if text := explainOnDelete(u); text != "" {
 		return text
 	}
-	if class, _, _ := unstructured.NestedString(u.Object, "spec", "loadBalancerClass"); class != "" && u.GroupVersionKind().GroupKind() == serviceKind {
+	if class, _, _ := unstructured.NestedString(u.Object, "spec", "loadBalancerClass"); class != "" && kindOf(u) == serviceKind {
 		return fmt.Sprintf("only a controller of class %s gives it one (spec.loadBalancerClass)", class)
 	}
 	number := func(fields ...string) int64 {
@@ -23,7 +23,7 @@ func explainSpec(u *unstructured.Unstructured) string {
 	}
 	ready := number("status", "readyReplicas") + number("status", "numberReady") // of a DaemonSet
 	young := ready - number("status", "availableReplicas") - number("status", "numberAvailable")
-	if seconds := number("spec", "minReadySeconds"); seconds > 0 && young > 0 && !kinds.IsCustom(u.GroupVersionKind().GroupKind()) {
+	if seconds := number("spec", "minReadySeconds"); seconds > 0 && young > 0 && !kinds.IsCustom(kindOf(u)) {
 		return fmt.Sprintf("Ready for less than %d s: %s (spec.minReadySeconds)", seconds, words.Count(young, "Pod"))
 	}
 	return ""

@@ -1,18 +1,10 @@
 package health
 
 import (
-	"fmt"
-	"regexp"
 	"strings"
 	"time"
 
-	appsv1 "k8s.io/api/apps/v1"
-	autoscalingv2 "k8s.io/api/autoscaling/v2"
-	batchv1 "k8s.io/api/batch/v1"
-	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/cli-utils/pkg/kstatus/status"
 
 	"github.com/ctrlplane/ctrlplane/internal/words"
@@ -79,7 +71,7 @@ func (s State) Problem() string {
 	}
 	switch {
 	case s.Doubt != "":
-		return sentence("I" + s.Doubt[1:])
+		return sentence(strings.ToUpper(s.Doubt[:1]) + s.Doubt[1:])
 	case s.Status == Current, s.Status == NotFound:
 		return ""
 	case s.Status == Terminating:
@@ -106,11 +98,10 @@ func StateOf(u *unstructured.Unstructured) State {
 // setResult sets the state that kstatus has found, with our own rules.
 func (s *State) setResult(u *unstructured.Unstructured, r *status.Result) {
 	s.Status, s.Message = r.Status, resultMessage(u, r)
-	s.applyPhaseRule(u)
-	s.applySucceededRule(u)
+	s.applyCustomRule(u)
 	s.Message = words.OneLine(s.Message)
-	if s.Status != Terminating {
-		s.applyStricterRules(u)
+	if apply := stricterRules[kindOf(u)]; apply != nil && s.Status != Terminating {
+		apply(s, u)
 	}
 	s.addDoubt(u)
 }
@@ -123,134 +114,4 @@ func resultMessage(u *unstructured.Unstructured, r *status.Result) string {
 		return joinReason(r.Conditions[0].Reason, expandConditions(u, r.Message))
 	}
 	return r.Message
-}
-
-// conditionPairs matches what operators with operatorpkg, such as Karpenter, have as the message of Ready: the other
-// conditions that are not true, without their reasons.
-var conditionPairs = regexp.MustCompile(`^[A-Za-z][\w./-]*=(False|Unknown)(, [A-Za-z][\w./-]*=(False|Unknown))*$`)
-
-// expandConditions adds the reasons and messages of the conditions that a message of TYPE=STATUS pairs lists.
-func expandConditions(u *unstructured.Unstructured, message string) string {
-	if !conditionPairs.MatchString(message) {
-		return message
-	}
-	pairs := strings.Split(message, ", ")
-	for i, pair := range pairs {
-		kind, stands, _ := strings.Cut(pair, "=")
-		if c, found := findCondition(u, kind); found && string(c.Status) == stands {
-			pairs[i] = joinReason(pair, strings.TrimSuffix(joinReason(c.Reason, c.Message), "."))
-		}
-	}
-	return strings.Join(pairs, "; ")
-}
-
-var (
-	serviceKind    = schema.GroupKind{Kind: "Service"}
-	namespaceKind  = schema.GroupKind{Kind: "Namespace"}
-	nodeKind       = schema.GroupKind{Kind: "Node"}
-	podKind        = schema.GroupKind{Kind: "Pod"}
-	claimKind      = schema.GroupKind{Kind: "PersistentVolumeClaim"}
-	volumeKind     = schema.GroupKind{Kind: "PersistentVolume"}
-	jobKind        = schema.GroupKind{Group: "batch", Kind: "Job"}
-	deploymentKind = schema.GroupKind{Group: "apps", Kind: "Deployment"}
-	apiServiceKind = schema.GroupKind{Group: "apiregistration.k8s.io", Kind: "APIService"}
-	crdKind        = schema.GroupKind{Group: "apiextensions.k8s.io", Kind: "CustomResourceDefinition"}
-	hpaKind        = schema.GroupKind{Group: "autoscaling", Kind: "HorizontalPodAutoscaler"}
-)
-
-// applyStricterRules corrects the status of kinds for which kstatus is too optimistic,
-// and sets Final.
-func (s *State) applyStricterRules(u *unstructured.Unstructured) {
-	switch s.Ref.GroupKind() {
-	case serviceKind:
-		var svc corev1.Service
-		if convertObject(u, &svc) == nil && svc.Spec.Type == corev1.ServiceTypeLoadBalancer && len(svc.Status.LoadBalancer.Ingress) == 0 {
-			s.Status, s.Message = InProgress, "no external address"
-		}
-	case apiServiceKind:
-		if c, ok := findCondition(u, "Available"); !ok || c.Status != metav1.ConditionTrue {
-			s.Status, s.Message = InProgress, "not available"
-			if why := words.OneLine(joinReason(c.Reason, c.Message)); why != "" {
-				s.Message += ": " + why
-			}
-		}
-	case podKind:
-		if phase, _, _ := unstructured.NestedString(u.Object, "status", "phase"); phase == string(corev1.PodFailed) {
-			s.Status, s.Message, s.Final = Failed, "Pod has failed", true
-		} else if phase == string(corev1.PodPending) && s.Status == Failed { // kstatus: it has been unschedulable for 15 s
-			s.Status = InProgress
-		}
-	case jobKind:
-		s.applyJobRules(u)
-	case hpaKind:
-		s.applyAutoscalerRules(u)
-	case deploymentKind:
-		c, _ := findCondition(u, string(appsv1.DeploymentProgressing))
-		s.Final = s.Status == Failed && c.Reason == progressDeadlineExceeded
-	}
-}
-
-func (s *State) applyJobRules(u *unstructured.Unstructured) {
-	if s.Final = s.Status == Failed; s.Final { // kstatus has failed Pods per completions: "failed: 3/1"
-		c, _ := findCondition(u, string(batchv1.JobFailed))
-		s.Message = "Job has failed"
-		if why := words.OneLine(joinReason(c.Reason, c.Message)); why != "" {
-			s.Message += ": " + why
-		}
-		return
-	}
-	var job batchv1.Job
-	if c, _ := findCondition(u, string(batchv1.JobComplete)); c.Status == metav1.ConditionTrue || s.Status != Current || convertObject(u, &job) != nil {
-		return
-	}
-	ready := int32(0)
-	if job.Status.Ready != nil {
-		ready = *job.Status.Ready
-	}
-	if active := job.Status.Active; active == 0 || ready < active {
-		s.Status, s.Message = InProgress, fmt.Sprintf("Ready: %d/%d, failed: %d", ready, active, job.Status.Failed)
-	}
-}
-
-// applyAutoscalerRules finds an autoscaler that cannot scale: its target does not exist, or has
-// no metrics. One whose target has no replicas is off, as its user wants it.
-func (s *State) applyAutoscalerRules(u *unstructured.Unstructured) {
-	for _, kind := range []autoscalingv2.HorizontalPodAutoscalerConditionType{autoscalingv2.AbleToScale, autoscalingv2.ScalingActive} {
-		c, found := findCondition(u, string(kind))
-		if found && c.Status == metav1.ConditionFalse && c.Reason != "ScalingDisabled" {
-			s.Status, s.Message = InProgress, words.OneLine(joinReason(c.Reason, c.Message))
-			return
-		}
-	}
-}
-
-// findCondition returns a condition of status.conditions.
-func findCondition(u *unstructured.Unstructured, kind string) (metav1.Condition, bool) {
-	for _, c := range readConditions(u) {
-		if c.Type == kind {
-			return c, true
-		}
-	}
-	return metav1.Condition{}, false
-}
-
-func readConditions(u *unstructured.Unstructured) []metav1.Condition {
-	found, err := status.GetObjectWithConditions(u.Object)
-	if err != nil {
-		return nil // the conditions have an unknown form
-	}
-	list := make([]metav1.Condition, len(found.Status.Conditions))
-	for i, c := range found.Status.Conditions {
-		list[i] = metav1.Condition{Type: c.Type, Status: metav1.ConditionStatus(c.Status), Reason: c.Reason, Message: c.Message}
-	}
-	return list
-}
-
-// joinReason returns "REASON: MESSAGE", or the one that is not empty.
-func joinReason(reason, message string) string {
-	message = strings.TrimRight(message, ": \n") // a probe may have no output
-	if reason == "" || message == "" {
-		return reason + message
-	}
-	return reason + ": " + message
 }

@@ -228,6 +228,12 @@ func TestStateOf(t *testing.T) {
 		"TaskRun without a status": {
 			`{apiVersion: tekton.dev/v1, kind: TaskRun, metadata: {name: r}}`, State{Status: InProgress, Message: "it has no condition Succeeded yet"},
 		},
+		"TaskRun that has succeeded, with an observedGeneration of another form": {
+			strings.Replace(run(`status: "True"`), "}, status: {", ", generation: 1}, status: {observedGeneration: none, ", 1), State{Status: Current, Message: "Resource is current"},
+		},
+		"TaskRun that has succeeded, with another condition": {
+			run(`status: "True"}, {type: Synced, status: "False"`), State{Status: Current, Message: "Resource is current"},
+		},
 		"Succeeded of a kind of which it is not known what False means": {
 			`{apiVersion: example.com/v1, kind: Widget, metadata: {name: w}, status: {conditions: [{type: Succeeded, status: "False", reason: Running}]}}`,
 			State{Status: Current, Message: "Resource is current"},

@@ -125,11 +125,8 @@ func (w *Waiter) findStuckKinds(ctx context.Context) (found []Stuck, err error) 
 // findUnhealthy returns those of some objects that are not healthy, or that lack what they need.
 func (w *Waiter) findUnhealthy(ctx context.Context, known kinds.Mapper, others []observe.Object) (found []Stuck, err error) {
 	err = w.examineEach(ctx, known, others, nil, func(s State, _ bool) {
-		switch {
-		case s.Doubt != "": // as of a Pod whose node does not exist
-			found = append(found, Stuck{Unhealthy: Unhealthy{State: s, Reason: s.Doubt}})
-		case s.Status != Current: // otherwise it has changed since it was found
-			found = append(found, Stuck{Unhealthy: Unhealthy{State: s, Reason: s.Message}})
+		if s.Doubt != "" || s.Status != Current { // otherwise it has changed since it was found
+			found = append(found, Stuck{Unhealthy: Unhealthy{State: s, Reason: cmp.Or(s.Doubt, s.Message)}})
 		}
 	})
 	return found, err

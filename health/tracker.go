@@ -34,50 +34,50 @@ type objectUpdate struct {
 }
 
 func newTracker(refs []Ref, o Options) *tracker {
-	b := &tracker{Options: o}
+	t := &tracker{Options: o}
 	known := map[Ref]bool{}
 	for _, r := range refs {
 		if !known[r] {
 			known[r] = true
-			b.objects = append(b.objects, trackedObject{State: State{Ref: r, Status: Unknown, Message: "the server has not answered"}})
+			t.objects = append(t.objects, trackedObject{State: State{Ref: r, Status: Unknown, Message: "the server has not answered"}})
 		}
 	}
-	return b
+	return t
 }
 
 // newWatchers returns a watcher for each kind and namespace.
-func (b *tracker) newWatchers(w *Waiter, changes chan<- objectUpdate) []*objectWatcher {
+func (t *tracker) newWatchers(w *Waiter, changes chan<- objectUpdate) []*objectWatcher {
 	type place struct {
 		schema.GroupVersionKind
 		namespace string
 	}
 	var all []*objectWatcher
 	known := map[place]*objectWatcher{}
-	for i, e := range b.objects {
+	for i, e := range t.objects {
 		p := place{e.Ref.GroupVersionKind, e.Ref.Namespace}
-		f := known[p]
-		if f == nil {
-			f = &objectWatcher{Waiter: w, gvk: p.GroupVersionKind, namespace: p.namespace, entries: map[string]int{}, gone: b.Gone, changes: changes}
-			known[p] = f
-			all = append(all, f)
+		watcher := known[p]
+		if watcher == nil {
+			watcher = &objectWatcher{Waiter: w, gvk: p.GroupVersionKind, namespace: p.namespace, entries: map[string]int{}, gone: t.Gone, changes: changes}
+			known[p] = watcher
+			all = append(all, watcher)
 		}
-		f.entries[e.Ref.Name] = i
+		watcher.entries[e.Ref.Name] = i
 	}
 	return all
 }
 
 // applyUpdate stores an update, and reports it if the state has changed.
-func (b *tracker) applyUpdate(c objectUpdate) {
-	e := &b.objects[c.entry]
+func (t *tracker) applyUpdate(c objectUpdate) {
+	e := &t.objects[c.entry]
 	s := c.state
-	if c.object == nil && s.Status == "" && !b.Gone {
+	if c.object == nil && s.Status == "" && !t.Gone {
 		c.object = lastVersion(c.last, e.object)
 		c.isLast = c.object != nil
 	}
 	switch {
 	case c.object != nil:
 		s = StateOf(c.object)
-		if !b.Gone {
+		if !t.Gone {
 			s.addMissingStatus(c.object, c.status)
 		}
 	case s.Status == "":
@@ -91,27 +91,27 @@ func (b *tracker) applyUpdate(c objectUpdate) {
 		return
 	}
 	e.State, e.seen = s, true
-	if b.Progress != nil {
-		b.Progress(s)
+	if t.Progress != nil {
+		t.Progress(s)
 	}
 }
 
-func (b *tracker) isSatisfied(e *trackedObject) bool {
-	if b.Gone {
+func (t *tracker) isSatisfied(e *trackedObject) bool {
+	if t.Gone {
 		return e.Status == NotFound
 	}
 	return e.Status == Current
 }
 
-func (b *tracker) allSatisfied() bool {
-	return !slices.ContainsFunc(b.objects, func(e trackedObject) bool { return !b.isSatisfied(&e) })
+func (t *tracker) allSatisfied() bool {
+	return !slices.ContainsFunc(t.objects, func(e trackedObject) bool { return !t.isSatisfied(&e) })
 }
 
-func (b *tracker) allSeen() bool {
-	return !slices.ContainsFunc(b.objects, func(e trackedObject) bool { return !e.seen })
+func (t *tracker) allSeen() bool {
+	return !slices.ContainsFunc(t.objects, func(e trackedObject) bool { return !e.seen })
 }
 
 // isHopeless reports whether waiting longer cannot succeed.
-func (b *tracker) isHopeless() bool {
-	return slices.ContainsFunc(b.objects, func(e trackedObject) bool { return e.Final && (!b.Gone || e.Status == Unknown) })
+func (t *tracker) isHopeless() bool {
+	return slices.ContainsFunc(t.objects, func(e trackedObject) bool { return e.Final && (!t.Gone || e.Status == Unknown) })
 }

@@ -12,7 +12,7 @@ import (
 )
 
 // judgeUnreadable judges a custom resource whose status kstatus cannot read, and of which it knows no state. A Rollout of
-// Argo is one: its observedGeneration is a string. Its phase decides if its kind has one, otherwise the usual conditions:
+// Argo is one: its observedGeneration is a string. The rule for its kind decides if it has one, otherwise the usual conditions:
 // one of them has to say that the object is healthy, and none that it is not.
 func (s *State) judgeUnreadable(u *unstructured.Unstructured) {
 	u, left := readable(u)
@@ -23,7 +23,7 @@ func (s *State) judgeUnreadable(u *unstructured.Unstructured) {
 	}
 	s.setResult(u, result)
 	switch {
-	case s.Status != Current || hasPhaseRule(u):
+	case s.Status != Current || hasCustomRule(u):
 	case left != "":
 		s.Status, s.Message = Unknown, left
 	case s.Doubt != "":

@@ -65,54 +65,54 @@ func (w *Waiter) Wait(ctx context.Context, refs []Ref, o Options) error {
 		w = w.WithRecords(o.Records)
 	}
 	watching, stop := context.WithCancel(ctx)
-	var followers sync.WaitGroup
-	defer followers.Wait()
+	var watchers sync.WaitGroup
+	defer watchers.Wait()
 	defer stop()
-	b := newTracker(refs, o)
+	t := newTracker(refs, o)
 	changes := make(chan objectUpdate)
-	for _, f := range b.newWatchers(w, changes) {
-		followers.Go(func() { f.run(watching) })
+	for _, objects := range t.newWatchers(w, changes) {
+		watchers.Go(func() { objects.run(watching) })
 	}
 	var giveUp <-chan time.Time // on seeing the other objects, once one is hopeless
-	for !b.allSatisfied() {
+	for !t.allSatisfied() {
 		select {
 		case <-giveUp:
-			return w.notHealthy(ctx, b, nil)
+			return w.notHealthy(ctx, t, nil)
 		case <-ctx.Done():
 			if errors.Is(ctx.Err(), context.Canceled) {
 				return fmt.Errorf("health: %w", context.Cause(ctx))
 			}
-			return w.notHealthy(ctx, b, context.Cause(ctx))
+			return w.notHealthy(ctx, t, context.Cause(ctx))
 		case c := <-changes:
-			b.applyUpdate(c)
+			t.applyUpdate(c)
 		}
 		switch {
-		case !b.isHopeless():
+		case !t.isHopeless():
 			giveUp = nil
-		case b.allSeen():
-			return w.notHealthy(ctx, b, nil)
+		case t.allSeen():
+			return w.notHealthy(ctx, t, nil)
 		case giveUp == nil:
 			giveUp = time.After(reasonTimeout)
 		}
 	}
-	w.reportDoubts(ctx, b)
+	w.reportDoubts(ctx, t)
 	return nil
 }
 
 // notHealthy returns the error for the objects that do not satisfy the wait.
-func (w *Waiter) notHealthy(ctx context.Context, b *tracker, cause error) error {
-	w.reportDoubts(ctx, b)
+func (w *Waiter) notHealthy(ctx context.Context, t *tracker, cause error) error {
+	w.reportDoubts(ctx, t)
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), reasonTimeout)
 	defer cancel()
-	e := &NotHealthyError{Total: len(b.objects), Gone: b.Gone, Cause: cause}
+	e := &NotHealthyError{Total: len(t.objects), Gone: t.Gone, Cause: cause}
 	var lists *sharedLists
-	if len(b.objects) > 1 {
+	if len(t.objects) > 1 {
 		lists = newSharedLists()
 	}
-	for i := range b.objects {
-		if entry := &b.objects[i]; !b.isSatisfied(entry) {
-			u := w.explainState(ctx, entry, b.Gone, lists)
-			if !b.Gone {
+	for i := range t.objects {
+		if entry := &t.objects[i]; !t.isSatisfied(entry) {
+			u := w.explainState(ctx, entry, t.Gone, lists)
+			if !t.Gone {
 				u.noteExpiry(entry.object, !entry.isLast)
 			}
 			e.Objects = append(e.Objects, u)

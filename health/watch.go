@@ -32,13 +32,13 @@ type objectWatcher struct {
 
 // run watches the objects until ctx ends. It retries on every error: the server may be
 // busy or starting, and the kind may not be served yet.
-func (f *objectWatcher) run(ctx context.Context) {
+func (w *objectWatcher) run(ctx context.Context) {
 	pause := newBackoff()
 	for ctx.Err() == nil {
-		err := f.listAndWatch(ctx, func() { pause = newBackoff() })
-		if s, ok := f.stateForError(err); ok {
-			for name := range f.entries {
-				f.send(ctx, name, objectUpdate{state: s})
+		err := w.listAndWatch(ctx, func() { pause = newBackoff() })
+		if s, ok := w.stateForError(err); ok {
+			for name := range w.entries {
+				w.send(ctx, name, objectUpdate{state: s})
 			}
 		}
 		sleep.For(ctx, pause.Step())
@@ -51,13 +51,13 @@ func newBackoff() *wait.Backoff {
 }
 
 // stateForError returns the state of objects that cannot be read because of err.
-func (f *objectWatcher) stateForError(err error) (State, bool) {
+func (w *objectWatcher) stateForError(err error) (State, bool) {
 	switch {
 	case err == nil || apierrors.IsResourceExpired(err) || apierrors.IsGone(err):
 		return State{}, false
 	case errors.Is(err, errNotServed):
 		// Which versions of its groups Kubernetes serves does not change while it runs.
-		return State{Status: NotFound, Message: plainError(err), Final: !kinds.IsCustom(f.gvk.GroupKind())}, true
+		return State{Status: NotFound, Message: plainError(err), Final: !kinds.IsCustom(w.gvk.GroupKind())}, true
 	case errors.Is(err, errNotWatchable):
 		return State{Status: Unknown, Message: plainError(err), Final: true}, true
 	}
@@ -66,27 +66,27 @@ func (f *objectWatcher) stateForError(err error) (State, bool) {
 
 // listAndWatch lists the objects and then watches them. It returns when the watch cannot
 // be resumed.
-func (f *objectWatcher) listAndWatch(ctx context.Context, worked func()) error {
-	r, err := f.findResource(ctx, f.gvk)
+func (w *objectWatcher) listAndWatch(ctx context.Context, worked func()) error {
+	r, err := w.findResource(ctx, w.gvk)
 	if err != nil {
 		return err
 	}
-	f.namespace, f.status = r.namespace(f.namespace), r.statusResource()
-	client := r.client(f.objects, f.namespace)
-	list, err := client.List(ctx, f.listOptions())
+	w.namespace, w.status = r.namespace(w.namespace), r.statusResource()
+	client := r.client(w.objects, w.namespace)
+	list, err := client.List(ctx, w.listOptions())
 	if err != nil {
-		return asNotServed(err, f.gvk)
+		return asNotServed(err, w.gvk)
 	}
 	worked()
-	f.reportAll(ctx, list)
-	return f.watch(ctx, client, list.GetResourceVersion())
+	w.reportAll(ctx, list)
+	return w.watch(ctx, client, list.GetResourceVersion())
 }
 
 // listOptions selects the object if there is only one.
-func (f *objectWatcher) listOptions() metav1.ListOptions {
+func (w *objectWatcher) listOptions() metav1.ListOptions {
 	var o metav1.ListOptions
-	if len(f.entries) == 1 {
-		for name := range f.entries {
+	if len(w.entries) == 1 {
+		for name := range w.entries {
 			o.FieldSelector = fields.OneTermEqualSelector(metav1.ObjectNameField, name).String()
 		}
 	}
@@ -94,35 +94,35 @@ func (f *objectWatcher) listOptions() metav1.ListOptions {
 }
 
 // reportAll reports all objects of a list, and which are missing.
-func (f *objectWatcher) reportAll(ctx context.Context, list *unstructured.UnstructuredList) {
+func (w *objectWatcher) reportAll(ctx context.Context, list *unstructured.UnstructuredList) {
 	found := map[string]*unstructured.Unstructured{}
 	for i := range list.Items {
 		found[list.Items[i].GetName()] = &list.Items[i]
 	}
-	for name := range f.entries {
+	for name := range w.entries {
 		update := objectUpdate{object: found[name]}
-		if update.object == nil && !f.gone {
-			update.object = f.findExpired(ctx, f.ref(name))
+		if update.object == nil && !w.gone {
+			update.object = w.findExpired(ctx, w.ref(name))
 			update.isLast = update.object != nil
 		}
-		f.send(ctx, name, update)
+		w.send(ctx, name, update)
 	}
 }
 
-func (f *objectWatcher) ref(name string) Ref { return Ref{f.gvk, f.namespace, name} }
+func (w *objectWatcher) ref(name string) Ref { return Ref{w.gvk, w.namespace, name} }
 
 // watch reports events after a resource version. It resumes an interrupted watch.
-func (f *objectWatcher) watch(ctx context.Context, client dynamic.ResourceInterface, version string) error {
+func (w *objectWatcher) watch(ctx context.Context, client dynamic.ResourceInterface, version string) error {
 	pause := newBackoff()
 	for ctx.Err() == nil {
-		o := f.listOptions()
+		o := w.listOptions()
 		o.ResourceVersion, o.AllowWatchBookmarks = version, true
-		w, err := client.Watch(ctx, o)
+		events, err := client.Watch(ctx, o)
 		if err != nil {
-			return asNotServed(err, f.gvk)
+			return asNotServed(err, w.gvk)
 		}
-		last, err := f.readEvents(ctx, w)
-		w.Stop()
+		last, err := w.readEvents(ctx, events)
+		events.Stop()
 		switch {
 		case err != nil:
 			return err
@@ -135,48 +135,48 @@ func (f *objectWatcher) watch(ctx context.Context, client dynamic.ResourceInterf
 }
 
 // readEvents reports events until the watch ends, and returns the last version.
-func (f *objectWatcher) readEvents(ctx context.Context, w watch.Interface) (last string, err error) {
+func (w *objectWatcher) readEvents(ctx context.Context, events watch.Interface) (last string, err error) {
 	for {
 		select {
 		case <-ctx.Done():
 			return last, nil
-		case event, ok := <-w.ResultChan():
+		case event, ok := <-events.ResultChan():
 			if !ok {
 				return last, nil
 			}
-			if last, err = f.handleEvent(ctx, event); err != nil {
+			if last, err = w.handleEvent(ctx, event); err != nil {
 				return last, err
 			}
 		}
 	}
 }
 
-func (f *objectWatcher) handleEvent(ctx context.Context, event watch.Event) (version string, err error) {
+func (w *objectWatcher) handleEvent(ctx context.Context, event watch.Event) (version string, err error) {
 	if event.Type == watch.Error {
 		return "", apierrors.FromObject(event.Object)
 	}
 	u, ok := event.Object.(*unstructured.Unstructured)
 	if !ok {
-		return "", fmt.Errorf("watch kind %s: unexpected object of type %T", f.gvk.Kind, event.Object)
+		return "", fmt.Errorf("watch kind %s: unexpected object of type %T", w.gvk.Kind, event.Object)
 	}
 	switch event.Type {
 	case watch.Added, watch.Modified:
-		f.send(ctx, u.GetName(), objectUpdate{object: u})
+		w.send(ctx, u.GetName(), objectUpdate{object: u})
 	case watch.Deleted:
-		f.send(ctx, u.GetName(), objectUpdate{last: u})
+		w.send(ctx, u.GetName(), objectUpdate{last: u})
 	}
 	return u.GetResourceVersion(), nil
 }
 
 // send sends an update of an object if it is one to wait for.
-func (f *objectWatcher) send(ctx context.Context, name string, update objectUpdate) {
-	i, ok := f.entries[name]
+func (w *objectWatcher) send(ctx context.Context, name string, update objectUpdate) {
+	i, ok := w.entries[name]
 	if !ok {
 		return
 	}
-	update.entry, update.ref, update.status = i, f.ref(name), f.status
+	update.entry, update.ref, update.status = i, w.ref(name), w.status
 	select {
-	case f.changes <- update:
+	case w.changes <- update:
 	case <-ctx.Done():
 	}
 }

@@ -6,15 +6,10 @@ import (
 	"slices"
 	"strings"
 
-	appsv1 "k8s.io/api/apps/v1"
-	batchv1 "k8s.io/api/batch/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/dynamic"
-	"k8s.io/utils/ptr"
 
 	"github.com/ctrlplane/ctrlplane/internal/kinds"
 	"github.com/ctrlplane/ctrlplane/internal/requestlog"
@@ -103,7 +98,7 @@ func (s *reasonSearch) noteNode(u *unstructured.Unstructured) {
 
 // nodeOf returns the node of a Pod, or the name of a Node; "" for other objects.
 func nodeOf(u *unstructured.Unstructured) (name string) {
-	switch u.GroupVersionKind().GroupKind() {
+	switch kindOf(u) {
 	case podKind:
 		name, _, _ = unstructured.NestedString(u.Object, "spec", "nodeName")
 	case nodeKind:
@@ -157,7 +152,7 @@ func (s *reasonSearch) explainItself(u *unstructured.Unstructured) string {
 		return reason
 	}
 	text := s.addLastWarning(joinTexts(StateOf(u).Message, explainSpec(u)), u)
-	if kinds.IsCustom(u.GroupVersionKind().GroupKind()) {
+	if kinds.IsCustom(kindOf(u)) {
 		text = s.addOwned(text, u)
 	}
 	return text
@@ -166,100 +161,23 @@ func (s *reasonSearch) explainItself(u *unstructured.Unstructured) string {
 // explainKind applies the rules for the object's kind. It returns "" if there is no
 // reason to be found.
 func (s *reasonSearch) explainKind(u *unstructured.Unstructured) string {
-	switch u.GroupVersionKind().GroupKind().String() {
-	case "Deployment.apps":
+	switch kindOf(u) {
+	case deploymentKind:
 		return s.explainDeployment(u)
-	case "ReplicaSet.apps", "ReplicationController":
+	case replicaSetKind, replicationControllerKind:
 		return s.explainReplicaSet(u)
-	case "StatefulSet.apps":
+	case statefulSetKind:
 		return s.explainPods(u)
-	case "DaemonSet.apps":
+	case daemonSetKind:
 		return s.explainDaemonSet(u)
-	case "Job.batch":
+	case jobKind:
 		return s.explainJob(u)
-	case "Pod":
+	case podKind:
 		return s.explainPod(u)
-	case "Node":
+	case nodeKind:
 		s.noteNode(u)
-	case "PersistentVolumeClaim":
+	case claimKind:
 		return s.explainClaim(u)
-	}
-	return ""
-}
-
-// explainDeletion explains why an object that is being deleted still exists.
-func (s *reasonSearch) explainDeletion(u *unstructured.Unstructured) string {
-	s.noteNode(u)
-	text := "being deleted"
-	finalizers := u.GetFinalizers()
-	switch {
-	case len(finalizers) == 1:
-		text += "; waiting for finalizer " + finalizers[0]
-	case len(finalizers) > 1:
-		text += "; waiting for finalizers " + strings.Join(finalizers, ", ")
-	}
-	if slices.Contains(finalizers, metav1.FinalizerDeleteDependents) {
-		text += s.explainDependents(u)
-	}
-	of := u.GroupVersionKind().GroupKind()
-	if of == namespaceKind {
-		return text + s.explainNamespaceDeletion(u)
-	}
-	switch {
-	case of == crdKind:
-		return text + s.explainInstances(u)
-	case of == claimKind:
-		return text + s.explainClaimUse(u)
-	case of == volumeKind:
-		return text + explainVolumeUse(u)
-	case of == podKind:
-		if missing := s.explainMissingNode(u); missing != "" {
-			return text + "; " + missing
-		}
-		if len(finalizers) == 0 {
-			return text + "; the kubelet of its node has not stopped it"
-		}
-	case len(finalizers) > 0 && kinds.IsCustom(of):
-		return text + explainDeleting(u)
-	}
-	return text
-}
-
-// explainDeleting says what the controller of a custom resource waits for, as those of Cluster API report; "" if it does not
-// report that.
-func explainDeleting(u *unstructured.Unstructured) string {
-	c, _ := findCondition(u, "Deleting")
-	if why := joinReason(c.Reason, c.Message); c.Status == metav1.ConditionTrue && why != "" {
-		return ": " + words.OneLine(why)
-	}
-	return ""
-}
-
-// dependents are the resources that the controller of a kind creates.
-var dependents = map[string]schema.GroupVersionResource{
-	"Deployment.apps":       appsv1.SchemeGroupVersion.WithResource("replicasets"),
-	"ReplicaSet.apps":       coreResource("pods"),
-	"StatefulSet.apps":      coreResource("pods"),
-	"DaemonSet.apps":        coreResource("pods"),
-	"ReplicationController": coreResource("pods"),
-	"Job.batch":             coreResource("pods"),
-	"CronJob.batch":         batchv1.SchemeGroupVersion.WithResource("jobs"),
-}
-
-// explainDependents names one of the dependents that keep an object whose deletion is in the foreground;
-// "" if none is known.
-func (s *reasonSearch) explainDependents(u *unstructured.Unstructured) string {
-	resource, ok := dependents[u.GroupVersionKind().GroupKind().String()]
-	if !ok {
-		return ""
-	}
-	for _, d := range s.listOwned(resource, u) {
-		if ref := metav1.GetControllerOf(&d); !ptr.Deref(ref.BlockOwnerDeletion, false) {
-			continue
-		} else if d.GetDeletionTimestamp() == nil {
-			return fmt.Sprintf(": %s still exists", RefOf(&d))
-		}
-		return fmt.Sprintf(": %s is %s", RefOf(&d), s.explainDeletion(&d))
 	}
 	return ""
 }

@@ -127,7 +127,7 @@ func (s *reasonSearch) explainDeletedPods(u *unstructured.Unstructured) string {
 // explainNoChildren explains a workload without children.
 func (s *reasonSearch) explainNoChildren(u *unstructured.Unstructured, what string) string {
 	why := ""
-	if u.GroupVersionKind().GroupKind() == jobKind {
+	if kindOf(u) == jobKind {
 		why = s.explainNoPod(u)
 	}
 	switch {

@@ -12,12 +12,7 @@ import (
 )
 
 // explainStatefulSet says that the Service of a StatefulSet does not exist, or that it does not replace Pods after a change.
-func (s *reasonSearch) explainStatefulSet(u *unstructured.Unstructured) string {
-	var set appsv1.StatefulSet
-	if err := convertObject(u, &set); err != nil {
-		s.recordError(err)
-		return ""
-	}
+func (s *reasonSearch) explainStatefulSet(u *unstructured.Unstructured, set *appsv1.StatefulSet) string {
 	old := ""
 	if outdated := set.Status.Replicas - set.Status.UpdatedReplicas; outdated > 0 && set.Spec.UpdateStrategy.Type == appsv1.OnDeleteStatefulSetStrategyType && !isUnobserved(u) {
 		old = fmt.Sprintf("it has %s of an earlier revision: delete them to update them (spec.updateStrategy is OnDelete)", words.Count(int(outdated), "Pod"))
@@ -25,13 +20,17 @@ func (s *reasonSearch) explainStatefulSet(u *unstructured.Unstructured) string {
 	return joinTexts(s.explainServiceName(u), old)
 }
 
-// explainNoNode says that a DaemonSet has no Pod because its template can run on no node.
-func (s *reasonSearch) explainNoNode(u *unstructured.Unstructured) string {
-	var set appsv1.DaemonSet
-	if err := convertObject(u, &set); err != nil {
-		s.recordError(err)
+// explainServiceName says that the Service of a StatefulSet does not exist.
+func (s *reasonSearch) explainServiceName(u *unstructured.Unstructured) string {
+	name, _, _ := unstructured.NestedString(u.Object, "spec", "serviceName")
+	if name == "" || !s.missing(coreResource("services"), u.GetNamespace(), name) {
 		return ""
 	}
+	return fmt.Sprintf("its Service %s (spec.serviceName) does not exist: its Pods have no DNS names", name)
+}
+
+// explainNoNode says that a DaemonSet has no Pod because its template can run on no node.
+func (s *reasonSearch) explainNoNode(u *unstructured.Unstructured, set *appsv1.DaemonSet) string {
 	if set.Status.DesiredNumberScheduled > 0 || isUnobserved(u) || set.Status.ObservedGeneration == 0 {
 		return ""
 	}
@@ -49,8 +48,4 @@ func (s *reasonSearch) explainAutoscaler(u *unstructured.Unstructured) string {
 		return describeReason("it is limited", limited)
 	}
 	return ""
-}
-
-func describeReason(what string, c metav1.Condition) string {
-	return words.OneLine(what + ": " + joinReason(c.Reason, c.Message))
 }

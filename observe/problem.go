@@ -7,24 +7,24 @@ import (
 
 // Problem counts the objects of a kind that have the same problem, which need not end by itself, or writes that fail.
 type Problem struct {
-	Kind    string   `json:"kind"` // Pod, Job, Node or write
-	What    What     `json:"problem"`
-	Count   int      `json:"count"`
-	Objects []Object `json:"objects"` // the first one of each owner, by namespace and name, and then others, not all of many; those of writes by client
+	Kind    string      `json:"kind"` // Pod, Job, Node or write
+	What    ProblemKind `json:"problem"`
+	Count   int         `json:"count"`
+	Objects []Object    `json:"objects"` // the first one of each owner, by namespace and name, and then others, not all of many; those of writes by client
 }
 
-// What is a problem of an object.
-type What string
+// ProblemKind is what is wrong with an object of a [Problem].
+type ProblemKind string
 
 // The problems of objects.
 const (
-	CannotStart     What = "cannotStart"     // a container waits for what it needs, such as a ConfigMap, an image or a volume
-	WaitsForRestart What = "waitsForRestart" // a container has failed and is to be restarted: CrashLoopBackOff
-	Unschedulable   What = "unschedulable"
-	HasFailed       What = "failed"
-	MissingNode     What = "missingNode" // a Pod is assigned to a node that does not exist
-	NotReady        What = "notReady"
-	KeepsFailing    What = "keepsFailing" // a client tries a write again and again
+	CannotStart     ProblemKind = "cannotStart"     // a container waits for what it needs, such as a ConfigMap, an image or a volume
+	WaitsForRestart ProblemKind = "waitsForRestart" // a container has failed and is to be restarted: CrashLoopBackOff
+	Unschedulable   ProblemKind = "unschedulable"
+	HasFailed       ProblemKind = "failed"
+	MissingNode     ProblemKind = "missingNode" // a Pod is assigned to a node that does not exist
+	NotReady        ProblemKind = "notReady"
+	KeepsFailing    ProblemKind = "keepsFailing" // a client tries a write again and again
 )
 
 // problems are those that were last read.

@@ -59,7 +59,7 @@ func DescribeFailing(s observe.Snapshot) string {
 }
 
 // problemTexts says what the problem of one object, and of several, is.
-var problemTexts = map[observe.What][2]string{
+var problemTexts = map[observe.ProblemKind][2]string{
 	observe.CannotStart:     {"cannot start", "cannot start"},
 	observe.WaitsForRestart: {"waits for a restart", "wait for a restart"},
 	observe.Unschedulable:   {"is unschedulable", "are unschedulable"},
@@ -93,12 +93,12 @@ func MergeProblems(s observe.Snapshot) observe.Snapshot {
 // describeProblem counts objects with a problem: "2 Pods wait for a restart".
 func describeProblem(p *observe.Problem) string { return countProblem(p.Count, p.Kind, p.What) }
 
-func countProblem(n int, noun string, what observe.What) string {
+func countProblem(n int, noun string, what observe.ProblemKind) string {
 	return CountNoun(n, noun) + " " + problemText(n, what)
 }
 
 // problemText says what one object, or several, have as a problem.
-func problemText(n int, what observe.What) string {
+func problemText(n int, what observe.ProblemKind) string {
 	if n == 1 {
 		return problemTexts[what][0]
 	}

@@ -23,13 +23,14 @@ func newChildCommand(t *target) *cobra.Command {
 	u.server.Private = true
 	cmd := &cobra.Command{
 		Use:   childproc.Verb,
-		Short: "Start a control plane for the parent process",
-		Long: `Start a control plane for the parent process, such as a test. The control plane is
-ephemeral unless --name or --data-dir is given. When it is ready, one line of JSON
-is written to stdout: protocol, version, kubernetes, pid, url, dataDir and
-kubeconfig. It stops at the end of stdin, and so also if the parent process crashes.`,
-		Args:   rejectArgs,
-		Hidden: true,
+		Short: "Start a control plane for the program that starts it, such as a test",
+		Long: `Start a control plane for the program that starts it, such as a test in any language. It is
+ephemeral unless --name or --data-dir is given. When it is ready, one line of JSON is written to
+stdout: protocol, version, kubernetes, pid, url, dataDir and kubeconfig. Other verbs find it with
+--data-dir and that folder. It stops at the end of stdin, and so also if the program crashes: stdin
+is a pipe that the program keeps open.`,
+		Example: `  sleep 60 | ctrlplane child`,
+		Args:    rejectArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if !t.named() && !cmd.Flags().Changed("ephemeral") {
 				u.ephemeral = true
@@ -55,7 +56,7 @@ func (u *upCommand) serveParent(ctx context.Context, in io.Reader, out io.Writer
 	defer stop(nil)
 	go func() { // not joined: a read from stdin cannot be interrupted
 		_, _ = io.Copy(io.Discard, in) // any error means the end, too
-		stop(errors.New("end of stdin"))
+		stop(errors.New("stdin has ended; keep it open for as long as the control plane is needed"))
 	}()
 	quiet := ui.NewProgress(io.Discard, ui.Mode{})
 	defer quiet.Close()

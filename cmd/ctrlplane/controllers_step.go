@@ -231,12 +231,12 @@ func (s *stepCommand) printStep(out io.Writer, mode ui.Mode, done *control.Stepp
 	if err != nil {
 		return err
 	}
+	outcome := words.OneLine(done.String()) + ": " + words.OneLine(done.Outcome()) + "\n"
 	if diff == "" {
-		diff = explainNoDiff(done)
-	} else {
-		diff = mode.ColorDiff(cleanDiff(diff))
+		_, err = io.WriteString(out, outcome+explainNoDiff(done))
+		return err
 	}
-	_, err = fmt.Fprintf(out, "%s: %s\n%s", words.OneLine(done.String()), words.OneLine(done.Outcome()), diff)
+	_, err = io.WriteString(out, mode.ColorDiff(cleanDiff(diff))+outcome) // a new object fills the terminal: what is said last stays in it
 	return err
 }
 

@@ -51,7 +51,7 @@ watch what they do.`,
 	t.addFlags(root)
 	root.SetFlagErrorFunc(wrapFlagError)
 	addGroup(root, "start", "Start, stop and manage:", newUpCommand(t), newRunCommand(t), newDevCommand(t),
-		newDownCommand(t), newListCommand(t), newLogsCommand(t), newDeleteCommand(t))
+		newDownCommand(t), newListCommand(t), newLogsCommand(t), newDeleteCommand(t), newChildCommand(t))
 	addGroup(root, "use", "Use it as a cluster:", newKubectlCommand(t), newKubeconfigCommand(t), newWaitCommand(t), newReconcileCommand(t))
 	addGroup(root, "look", "Watch it:", newTopCommand(t), newStatusCommand(t))
 	addGroup(root, "why", "Find out why:", newTraceCommand(t), newWhyCommand(t))
@@ -62,7 +62,7 @@ watch what they do.`,
 	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), ".FlagUsages", ".FlagUsagesWrapped 100"))
 	root.SetHelpCommandGroupID("other")
 	root.SetCompletionCommandGroupID("other")
-	root.AddCommand(newChildCommand(t), newManCommand())
+	root.AddCommand(newManCommand())
 	rejectUnknownTopics(root)
 	rejectLines(root)
 	addCompletions(root, t)

@@ -41,6 +41,24 @@ func TestInvalidOptions(t *testing.T) {
 	}
 }
 
+// What is left out by a depth or for a controller has happened nevertheless.
+func TestSummaryCountsWhatIsLeftOut(t *testing.T) {
+	summary := func(o Options) string {
+		return buildTree(t, "scale", deployment("web"), o).summarize(phrases{})
+	}
+	all := summary(Options{})
+	if shallow := summary(Options{Depth: 1}); shallow != all {
+		t.Errorf("with a depth %q, without one %q", shallow, all)
+	}
+	want := all + " Only what replicaset-controller did is shown, and what led to it."
+	if of := summary(Options{Controller: "replicaset-controller"}); of != want {
+		t.Errorf("got  %q\nwant %q", of, want)
+	}
+	if later := summary(Options{Since: buildTree(t, "scale", deployment("web"), Options{}).Start.Add(time.Second)}); later == all {
+		t.Errorf("what is before the time is counted: %q", later)
+	}
+}
+
 func TestObjectWithoutRecords(t *testing.T) {
 	records := loadJournal(t, "rollout")
 	_, err := Build(records, deployment("nix"), Options{})

@@ -16,18 +16,15 @@ func (t *Tree) summarize(p phrases) string {
 	if len(t.Roots) == 0 {
 		return ""
 	}
-	roots := map[*Node]bool{}
-	for _, n := range t.Roots {
-		roots[n] = true
-	}
 	e := newEffects(p)
-	for n := range t.All() {
-		if !roots[n] {
-			e.add(n)
-		}
+	for _, n := range t.below {
+		e.add(n)
 	}
-	s := p.actor(t.Roots[0]) + " " + p.outcome(t.Roots[0]) + followedBy(t.Roots[1:])
-	return p.sentence(s + e.describe())
+	s := p.sentence(p.actor(t.Roots[0]) + " " + p.outcome(t.Roots[0]) + followedBy(t.Roots[1:]) + e.describe())
+	if t.controller != "" {
+		s += " Only what " + words.OneLine(t.controller) + " did is shown, and what led to it."
+	}
+	return s
 }
 
 // followedBy counts the roots after the first one.

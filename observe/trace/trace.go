@@ -56,7 +56,9 @@ type Tree struct {
 	Missed uint64         `json:"missed,omitempty"`
 	Roots  []*Node        `json:"roots"`
 
-	all            bool // the text folds nothing
+	all            bool    // the text folds nothing
+	controller     string  // Options.Controller
+	below          []*Node // what follows from the roots, also what Controller and Depth leave out
 	completeAfter  uint64
 	unchangedRoots int // the number of writes to the object without changes that are left out
 	unexplained    []*Node
@@ -82,7 +84,7 @@ func Build(records []observe.Record, about observe.Object, o Options) (*Tree, er
 		return nil, noRecordsError(about, o)
 	}
 	children := g.children()
-	t := &Tree{About: about, Missed: o.Missed, Roots: []*Node{}, all: o.All, completeAfter: o.CompleteAfter}
+	t := &Tree{About: about, Missed: o.Missed, Roots: []*Node{}, all: o.All, controller: o.Controller, completeAfter: o.CompleteAfter}
 	f := pruner{o}
 	bindings := g.bindingsOfCreated(mine)
 	for _, n := range g.nodes {
@@ -94,6 +96,7 @@ func Build(records []observe.Record, about observe.Object, o Options) (*Tree, er
 		case f.attachKept(n, children, 0):
 			n.root = true
 			t.Roots = append(t.Roots, n)
+			t.addBelow(n, children, o.Since)
 		case n.noEffect && !f.isExcluded(n):
 			t.unchangedRoots++
 		}
@@ -101,6 +104,16 @@ func Build(records []observe.Record, about observe.Object, o Options) (*Tree, er
 	t.unexplained = g.unexplainedCreations(about, mine)
 	t.setOffsets()
 	return t, nil
+}
+
+// addBelow adds what follows from a node, also what Controller and Depth leave out.
+func (t *Tree) addBelow(n *Node, children map[*Node][]*Node, since time.Time) {
+	for _, c := range children[n] {
+		if (c.isNotable() || len(children[c]) > 0) && !c.End().Before(since) {
+			t.below = append(t.below, c)
+		}
+		t.addBelow(c, children, since)
+	}
 }
 
 // recordedUntil returns when the records were read or else, if that is not known, the time of the state.

@@ -84,7 +84,7 @@ func TestInterventionVerbs(t *testing.T) {
 	do("controllers", "pause", "replicaset")
 	do("controllers", "pause", "replicaset-controller") // a second time changes nothing
 	name := program.CreateWeb(t, dir, 3)
-	says(do("controllers", "step", "replicaset"), "create Pod default/"+name, ": 201 Created\n--- /dev/null\n+++ Pod default/"+name, "\n+kind: Pod\n")
+	says(do("controllers", "step", "replicaset"), "--- /dev/null\n+++ Pod default/"+name, "\n+kind: Pod\n", "\ncreate Pod default/"+name+": 201 Created\n")
 	var stepped struct {
 		Verb          string
 		Status        int

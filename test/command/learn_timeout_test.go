@@ -55,7 +55,7 @@ func testLearnTerminatedTwice(t *testing.T, p *program.ControlPlane) {
 run: sh -c 'trap "" TERM; echo $$ > `+filepath.Join(dir, "pid")+`; while sleep 0.1; do :; done' &
 `+"```"+`
 `+"```run"+`
-run: until test -s `+filepath.Join(dir, "pid")+`; do sleep 0.1; done; touch `+filepath.Join(dir, "begun")+` && sleep 1000
+run: until test -s `+filepath.Join(dir, "pid")+`; do sleep 0.1; done; sh -c 'echo $$ > `+filepath.Join(dir, "foreground")+`; exec sleep 1000' && true
 `+"```"+`
 `)
 	cmd := program.Command(t, "--data-dir", p.Dir, "learn", "--auto", lesson)
@@ -64,7 +64,10 @@ run: until test -s `+filepath.Join(dir, "pid")+`; do sleep 0.1; done; touch `+fi
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	p.Await(t, "begin of the lesson", func() bool { _, err := os.Stat(filepath.Join(dir, "begun")); return err == nil })
+	p.Await(t, "begin of the lesson", func() bool {
+		info, err := os.Stat(filepath.Join(dir, "foreground"))
+		return err == nil && info.Size() > 0
+	})
 	program.Signal(t, cmd, syscall.SIGTERM)
 	awaitEnded := make(chan error, 1)
 	go func() { awaitEnded <- cmd.Wait() }()
@@ -81,12 +84,13 @@ run: until test -s `+filepath.Join(dir, "pid")+`; do sleep 0.1; done; touch `+fi
 	if code := cmd.ProcessState.ExitCode(); code != 1 || !strings.Contains(out.String(), "interrupted") {
 		t.Errorf("exit code %d:\n%s", code, &out)
 	}
-	text := testutil.ReadFile(t, filepath.Join(dir, "pid"))
-	pid := strings.TrimSpace(text)
-	testutil.Await(t, "end of process "+pid+" of the lesson", func() bool { // which has not ended when it is killed
-		state, _ := exec.Command("ps", "-o", "stat=", "-p", pid).Output()
-		return len(state) == 0 || state[0] == 'Z' // what the system has not reaped yet is a zombie, or has no state
-	})
+	for _, file := range []string{"pid", "foreground"} {
+		pid := strings.TrimSpace(testutil.ReadFile(t, filepath.Join(dir, file)))
+		testutil.Await(t, "end of process "+pid+" of the lesson", func() bool { // which has not ended when it is killed
+			state, _ := exec.Command("ps", "-o", "stat=", "-p", pid).Output()
+			return len(state) == 0 || state[0] == 'Z' // what the system has not reaped yet is a zombie, or has no state
+		})
+	}
 	program.RequireLessonCleanedUp(t, p)
 	if left, err := filepath.Glob(filepath.Join(cmd.Dir, "ctrlplane-learn-*")); len(left) > 0 || err != nil {
 		t.Errorf("left behind: %v, %v", left, err)

@@ -105,7 +105,7 @@ func TestStory(t *testing.T) {
 				t.Errorf("%d columns: %s", n, line)
 			}
 		}
-		awaitStory([]string{"why", "pod/big"}, "It is not ready: unschedulable: 0/1 nodes are available: 1 Insufficient cpu.")
+		awaitStory([]string{"why", "pod/big"}, "It is not ready: unschedulable: 0/1 nodes are available: 1 Insufficient cpu; it requests cpu 1k, and no node has more than ")
 	})
 
 	t.Run("what the scheduler and the kubelet do", func(t *testing.T) {

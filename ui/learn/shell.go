@@ -72,9 +72,27 @@ func writeKubeconfig(path string, cfg *rest.Config, namespace string) error {
 func (s *shell) run(ctx context.Context, line string, out io.Writer) (code int, err error) {
 	cmd := s.newCommand(ctx, line)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = s.in, out, out
-	err = cmd.Run()
+	err = s.runToEnd(ctx, cmd)
 	awaitOwnSignal(ctx, err)
 	return exitStatus(err)
+}
+
+// runToEnd runs a command. If the context ends it, nothing that it has started is left. A command that reads from
+// a terminal is the exception: in a process group of its own it could not.
+func (s *shell) runToEnd(ctx context.Context, cmd *exec.Cmd) error {
+	if s.in != nil {
+		return cmd.Run()
+	}
+	setProcessGroup(cmd)
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	group := groupOf(cmd)
+	err := cmd.Wait()
+	if ctx.Err() != nil {
+		group.kill()
+	}
+	return err
 }
 
 // ownSignalDelay is how long a signal may take until it ends the context of a lesson.
@@ -97,7 +115,7 @@ func (s *shell) commandOutput(ctx context.Context, line string) (value, error) {
 	var out bytes.Buffer
 	cmd := s.newCommand(ctx, line)
 	cmd.Stdout = &out
-	code, err := exitStatus(cmd.Run())
+	code, err := exitStatus(s.runToEnd(ctx, cmd))
 	return value{text: strings.TrimRight(out.String(), "\n"), absent: code != 0}, err
 }
 

@@ -14,8 +14,13 @@ const shellHint = "add the folder that has it"
 // pathEntry is a folder in the PATH of a shell.
 func pathEntry(dir string) string { return quoteWord(dir) }
 
-// interrupt ends a command as Ctrl-C does.
-func interrupt(cmd *exec.Cmd) error { return cmd.Process.Signal(os.Interrupt) }
+// interrupt ends a command as Ctrl-C does, with what it has started if it has a process group of its own.
+func interrupt(cmd *exec.Cmd) error {
+	if attr := cmd.SysProcAttr; attr != nil && attr.Setpgid {
+		return syscall.Kill(-cmd.Process.Pid, syscall.SIGINT)
+	}
+	return cmd.Process.Signal(os.Interrupt)
+}
 
 // setProcessGroup gives a command a process group of its own, so that the terminal does
 // not send signals to it, and all of its processes can be stopped.

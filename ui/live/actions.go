@@ -232,7 +232,7 @@ func (m model) setFilter(f string) model {
 	case s.kind.isPage():
 		return m.find(m.findFrom, 1)
 	}
-	return m.followPickedItem(len(m.screens) - 1)
+	return m.followPickedLine(len(m.screens) - 1)
 }
 
 // goBack clears the filter, or else returns to the previous screen.

@@ -97,19 +97,7 @@ func (m model) applyBrowse(r browseResult) model {
 			continue
 		}
 		s.listing = &r.listing
-		m = m.followPickedItem(i)
-	}
-	return m
-}
-
-// followPickedItem moves the cursor of a list of objects to the picked one.
-func (m model) followPickedItem(screen int) model {
-	m.screens = slices.Clone(m.screens)
-	s := &m.screens[screen]
-	for n, item := range s.browsedItems() {
-		if item.Object.String() == s.pickedRow {
-			s.view.cursor = n
-		}
+		m = m.followPickedLine(i)
 	}
 	return m
 }

@@ -37,9 +37,11 @@ func (m model) findClient(name string) (observe.Client, bool) {
 	return observe.Client{}, false
 }
 
-// listedClients returns the clients that match the filter of their list.
-func (m model) listedClients() []observe.Client {
-	s := m.currentScreen()
+// listedClients returns the clients of the list that is shown.
+func (m model) listedClients() []observe.Client { return m.clientsOf(m.currentScreen()) }
+
+// clientsOf returns the clients that match the filter of their list.
+func (m model) clientsOf(s screen) []observe.Client {
 	if s.filter == "" {
 		return m.snapshot.Clients
 	}

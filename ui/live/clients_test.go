@@ -93,6 +93,39 @@ func TestKeysInterveneInClients(t *testing.T) {
 	}
 }
 
+// TestCursorFollowsItsClient begins with a client that is sorted before the selected one: the next key acts on the same one.
+func TestCursorFollowsItsClient(t *testing.T) {
+	fixed := &fixedSource{snapshot: clientsSnapshot()}
+	src := clientSource{&intervenableSource{fixedSource: fixed}, &intervenableSource{}}
+	for name, keys := range map[string][]string{"moved to": {"c", "j", "p"}, "at the top": {"c", "p"}} {
+		t.Run(name, func(t *testing.T) {
+			src.clients.calls = nil
+			s := clientsSnapshot()
+			if name == "at the top" {
+				s.Clients = s.Clients[1:]
+			}
+			fixed.snapshot = s
+			m := newTestModel(t, Options{Source: src}, 100, 30)
+			press := func(key string) {
+				next, cmd := m.handleKey(keyMsg(key))
+				if m = next; cmd != nil {
+					m = sendMsgs(t, m, cmd())
+				}
+			}
+			for _, key := range keys {
+				press(key)
+			}
+			s.Clients = slices.Insert(slices.Clone(s.Clients), 0, observe.Client{Name: "curl (someone)", State: stateRunning})
+			fixed.snapshot = s
+			m = pullOnce(t, m)
+			press("p")
+			if want := "pause kubectl (kubernetes-admin)"; len(src.clients.calls) != 2 || src.clients.calls[0] != want || !strings.HasSuffix(src.clients.calls[1], want[len("pause "):]) {
+				t.Errorf("got %q, want twice %q", src.clients.calls, want)
+			}
+		})
+	}
+}
+
 // TestActivityBesideLists is what is notable, as on the first screen.
 func TestActivityBesideLists(t *testing.T) {
 	source := newBrowsableSource()

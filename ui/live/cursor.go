@@ -1,6 +1,10 @@
 package live
 
-import "github.com/ctrlplane/ctrlplane/internal/words"
+import (
+	"slices"
+
+	"github.com/ctrlplane/ctrlplane/internal/words"
+)
 
 // upperSize returns how many lines the upper pane has, and how many of them fit.
 func (m model) upperSize(a areas) (lines, h int) {
@@ -19,13 +23,38 @@ func (m model) upperSize(a areas) (lines, h int) {
 // rowIDAt returns the ID of a table row, which the cursor then follows; empty on
 // other screens.
 func (m model) rowIDAt(i int) string {
-	if items := m.browsedItems(); i < len(items) {
-		return items[i].Object.String()
+	if ids := m.listIDs(m.currentScreen()); i < len(ids) {
+		return ids[i]
 	}
 	if m.currentScreen().kind != queuesScreen || i >= len(m.rows) {
 		return ""
 	}
 	return m.rows[i].id()
+}
+
+// listIDs returns the IDs of the lines of a list of clients or objects.
+func (m model) listIDs(s screen) (ids []string) {
+	switch {
+	case s.kind == clientsScreen:
+		for _, c := range m.clientsOf(s) {
+			ids = append(ids, words.OneLine(c.Name))
+		}
+	case m.past == nil:
+		for _, item := range s.browsedItems() {
+			ids = append(ids, item.Object.String())
+		}
+	}
+	return ids
+}
+
+// followPickedLine moves the cursor of a list of clients or objects to the picked line.
+func (m model) followPickedLine(screen int) model {
+	m.screens = slices.Clone(m.screens)
+	s := &m.screens[screen]
+	if i := slices.Index(m.listIDs(*s), s.pickedRow); i >= 0 {
+		s.view.cursor = i
+	}
+	return m
 }
 
 // moveCursor moves the cursor of the focused pane.

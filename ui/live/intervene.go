@@ -130,11 +130,11 @@ func (m model) requestIntervention(a action) (model, tea.Cmd) {
 	return m, nil
 }
 
-// pickRow makes the cursor follow the controller that a key has acted on, so that the
+// pickRow makes the cursor follow the controller or client that a key has acted on, so that the
 // next key acts on the same one.
 func (m model) pickRow() model {
 	s := m.currentScreen()
-	if s.kind == queuesScreen && s.focus != feedPane {
+	if (s.kind == queuesScreen || s.kind == clientsScreen) && s.focus != feedPane {
 		s.pickedRow = m.rowIDAt(s.view.cursor)
 	}
 	return m.withCurrentScreen(s)
@@ -143,29 +143,29 @@ func (m model) pickRow() model {
 // startIntervention runs an intervention that needs only the controller's name.
 func (m model) startIntervention(a action, name, verb string, do func(context.Context, []string) ([]string, error)) (model, tea.Cmd) {
 	m.inProgress = verb + " " + name
-	return m, m.runIntervention(interventionResult{action: a, controller: name}, func(ctx context.Context, h *interventionResult) {
-		_, h.err = do(ctx, []string{name})
+	return m, m.runIntervention(interventionResult{action: a, controller: name}, func(ctx context.Context, result *interventionResult) {
+		_, result.err = do(ctx, []string{name})
 	})
 }
 
 func (m model) stepFunc(name string) func(context.Context, *interventionResult) {
 	interventions := m.interventionsIn(name)
-	return func(ctx context.Context, h *interventionResult) {
-		if h.stepped, h.err = interventions.Step(ctx, name); h.err != nil {
+	return func(ctx context.Context, result *interventionResult) {
+		if result.stepped, result.err = interventions.Step(ctx, name); result.err != nil {
 			held, err := interventions.HeldWrites(ctx, name, 0)
-			h.resumed = err == nil && !held.Paused
+			result.resumed = err == nil && !held.Paused
 		}
 	}
 }
 
 // runIntervention returns a command that runs an intervention in the background.
-func (m model) runIntervention(h interventionResult, do func(context.Context, *interventionResult)) tea.Cmd {
+func (m model) runIntervention(result interventionResult, do func(context.Context, *interventionResult)) tea.Cmd {
 	outer := m.ctx
 	return func() tea.Msg {
 		ctx, cancel := context.WithTimeout(outer, interventionTimeout)
 		defer cancel()
-		do(ctx, &h)
-		return h
+		do(ctx, &result)
+		return result
 	}
 }
 
@@ -190,21 +190,21 @@ func (m model) answerConfirmation(key string) (model, tea.Cmd) {
 }
 
 // applyIntervention applies the result of an intervention.
-func (m model) applyIntervention(h interventionResult) model {
-	if h.action == stepOnce {
+func (m model) applyIntervention(result interventionResult) model {
+	if result.action == stepOnce {
 		m.stepping = false
 	} else {
 		m.inProgress = ""
 	}
 	switch {
-	case h.resumed: // the user has seen that: it was paused when s was pressed
-	case h.err != nil:
-		m.message = words.OneLine(h.err.Error())
-	case h.action != stepOnce: // the next snapshot shows the new state
-	case h.stepped == nil:
-		m.message = h.controller + " has no held write"
+	case result.resumed: // the user has seen that: it was paused when s was pressed
+	case result.err != nil:
+		m.message = words.OneLine(result.err.Error())
+	case result.action != stepOnce: // the next snapshot shows the new state
+	case result.stepped == nil:
+		m.message = result.controller + " has no held write"
 	default:
-		m.stepped = newSteppedView(h.controller, h.stepped)
+		m.stepped = newSteppedView(result.controller, result.stepped)
 		m.overlayView = viewport{}
 		m.message = m.stepped.title + "; press d for the diff"
 		if m.currentScreen().kind == controllerScreen || m.overlay == stepOverlay {

@@ -148,10 +148,10 @@ func (i *feedItem) setSync(e *observe.Synced) {
 	switch {
 	case ui.IsNormalRetry(e.Error) && e.Retried:
 		i.mark, i.status = markConflict, "retry"
-	case e.Error != "":
-		i.mark, i.status = markBad, "fail"
-	case e.Failed():
+	case e.Failed() && e.Retried:
 		i.mark, i.status = markBad, "retry"
+	case e.Failed():
+		i.mark, i.status = markBad, "fail"
 	default:
 		i.status = "ok"
 	}

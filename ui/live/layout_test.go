@@ -131,7 +131,7 @@ func TestHeaderOfManyProblems(t *testing.T) {
 	m := newTestModel(t, Options{Source: idle, Purpose: testPurpose}, 100, 30)
 	m.snapshot.Process.Settled = true
 	for _, step := range []struct {
-		added observe.What
+		added observe.ProblemKind
 		want  string
 	}{
 		{observe.CannotStart, "! settled, 4 Pods cannot start"},

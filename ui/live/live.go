@@ -1,7 +1,3 @@
-// Package live is the full-screen view of a control plane: all work queues, the
-// activity of the controllers, and a page for each controller and object. It
-// polls its source a few times per second, so that it never blocks the control
-// plane.
 package live
 
 import (

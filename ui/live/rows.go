@@ -367,7 +367,13 @@ func (m model) arrangeRows(force bool) model {
 			m.rows = append(m.rows, r)
 		}
 	}
-	return m.followPickedRow()
+	m = m.followPickedRow()
+	for i, s := range m.screens {
+		if s.kind == clientsScreen {
+			m = m.followPickedLine(i)
+		}
+	}
+	return m
 }
 
 // followPickedRow moves the cursor of the table to the picked row.

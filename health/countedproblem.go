@@ -19,12 +19,12 @@ const maxStart = 5 * time.Second
 // terminated is deleted within 5 s, as often as cloud-node-lifecycle-controller looks.
 const maxUnready = 10 * time.Second
 
-// TroubleOf returns the problem that keeps a Pod, a Job or a Node from doing its work until something changes, by the rules of
+// ProblemOf returns the problem that keeps a Pod, a Job or a Node from doing its work until something changes, by the rules of
 // Examine; "" if it has none. An object without one may have it at due if it does not change until then; zero = it will not.
-func TroubleOf(obj any, now time.Time) (of observe.What, due time.Time) {
+func ProblemOf(obj any, now time.Time) (kind observe.ProblemKind, due time.Time) {
 	switch o := obj.(type) {
 	case *corev1.Pod:
-		return podTrouble(o, now)
+		return problemOfPod(o, now)
 	case *batchv1.Job:
 		for _, c := range o.Status.Conditions {
 			if c.Type == batchv1.JobFailed && c.Status == corev1.ConditionTrue && o.DeletionTimestamp == nil {
@@ -32,13 +32,13 @@ func TroubleOf(obj any, now time.Time) (of observe.What, due time.Time) {
 			}
 		}
 	case *corev1.Node:
-		return nodeTrouble(o, now)
+		return problemOfNode(o, now)
 	}
 	return "", time.Time{}
 }
 
-// nodeTrouble finds nothing in a Node whose kubelet, and the node controllers, have not reported yet whether it is ready.
-func nodeTrouble(node *corev1.Node, now time.Time) (of observe.What, due time.Time) {
+// problemOfNode finds nothing in a Node whose kubelet, and the node controllers, have not reported yet whether it is ready.
+func problemOfNode(node *corev1.Node, now time.Time) (kind observe.ProblemKind, due time.Time) {
 	i := slices.IndexFunc(node.Status.Conditions, func(c corev1.NodeCondition) bool { return c.Type == corev1.NodeReady })
 	if i < 0 || node.Status.Conditions[i].Status == corev1.ConditionTrue || node.DeletionTimestamp != nil {
 		return "", time.Time{}
@@ -53,7 +53,7 @@ func nodeTrouble(node *corev1.Node, now time.Time) (of observe.What, due time.Ti
 	return observe.NotReady, time.Time{}
 }
 
-func podTrouble(pod *corev1.Pod, now time.Time) (of observe.What, due time.Time) {
+func problemOfPod(pod *corev1.Pod, now time.Time) (kind observe.ProblemKind, due time.Time) {
 	switch {
 	case pod.DeletionTimestamp != nil, pod.Status.Phase == corev1.PodSucceeded:
 		return "", time.Time{}
@@ -65,8 +65,8 @@ func podTrouble(pod *corev1.Pod, now time.Time) (of observe.What, due time.Time)
 	case len(pod.Status.ContainerStatuses) > 0 && areReady(pod.Status.InitContainerStatuses) && areReady(pod.Status.ContainerStatuses):
 		return "", time.Time{} // as most of many Pods: this is quick
 	}
-	if of = findPodProblem(pod).trouble; of != "" {
-		return of, time.Time{}
+	if kind = findPodProblem(pod).kind; kind != "" {
+		return kind, time.Time{}
 	}
 	due = latestStart(pod)
 	if !due.IsZero() && !now.Before(due) {

@@ -14,7 +14,7 @@ import (
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
-func TestTroubleOf(t *testing.T) {
+func TestProblemOf(t *testing.T) {
 	began := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	pod := func(phase corev1.PodPhase, s ...corev1.ContainerStatus) *corev1.Pod {
 		return &corev1.Pod{Spec: corev1.PodSpec{NodeName: "n"}, Status: corev1.PodStatus{Phase: phase, ContainerStatuses: s}}
@@ -45,7 +45,7 @@ func TestTroubleOf(t *testing.T) {
 	for name, test := range map[string]struct {
 		of    any
 		after time.Duration
-		want  observe.What
+		want  observe.ProblemKind
 		due   bool
 	}{
 		"a Pod that runs":                     {of: pod(corev1.PodRunning, corev1.ContainerStatus{Ready: true, State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}})},
@@ -71,7 +71,7 @@ func TestTroubleOf(t *testing.T) {
 		"a Node that is being deleted":        {of: removed, after: time.Hour},
 		"another kind":                        {of: &corev1.Service{}},
 	} {
-		got, due := TroubleOf(test.of, began.Add(test.after))
+		got, due := ProblemOf(test.of, began.Add(test.after))
 		if u := convertToUnstructured(t, test.of); got != "" && StateOf(u).Status == Current {
 			t.Errorf("%s: %q, and the object is healthy", name, got)
 		}
@@ -95,11 +95,11 @@ func convertToUnstructured(t *testing.T, obj any) *unstructured.Unstructured {
 	return u
 }
 
-func BenchmarkTroubleOf(b *testing.B) {
+func BenchmarkProblemOf(b *testing.B) {
 	pod := &corev1.Pod{Spec: corev1.PodSpec{NodeName: "n"}, Status: corev1.PodStatus{Phase: corev1.PodRunning, ContainerStatuses: []corev1.ContainerStatus{{
 		Name: "c", Ready: true, State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}},
 	}}}}
 	for b.Loop() {
-		TroubleOf(pod, time.Time{})
+		ProblemOf(pod, time.Time{})
 	}
 }
