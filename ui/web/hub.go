@@ -171,33 +171,9 @@ func (h *hub) announce() {
 	h.changed = make(chan struct{})
 }
 
-// statusMessage is what the lines do not have: which controllers and clients exist, what
-// they watch and write, their interventions, the speed, and the problems of objects.
-type statusMessage struct {
-	Speed       observe.Speed        `json:"speed,omitempty"`
-	Controllers []observe.Controller `json:"controllers"`
-	Clients     []observe.Client     `json:"clients"`
-	Problems    problemsText         `json:"problems"`
-	// EndedOperator is how the operator of dev has ended, while it does not run.
-	EndedOperator string `json:"endedOperator,omitempty"`
-}
-
-// problemsText is what ui.SummarizeProblems returns.
-type problemsText struct {
-	Short    string `json:"short"`
-	Sentence string `json:"sentence"`
-}
-
-// setStatus keeps the controllers and clients of a snapshot, and the problems of objects.
+// setStatus keeps what the page says about a snapshot.
 func (h *hub) setStatus(s observe.Snapshot) {
-	m := statusMessage{
-		Speed:         s.Process.Speed,
-		Controllers:   append([]observe.Controller{}, s.Controllers...),
-		Clients:       append([]observe.Client{}, s.Clients...),
-		EndedOperator: s.Process.EndedOperator.Cause(),
-	}
-	m.Problems.Short, m.Problems.Sentence = ui.SummarizeProblems(s)
-	data, err := json.Marshal(m)
+	data, err := json.Marshal(newStatusMessage(s))
 	if err != nil {
 		return // the snapshot was JSON, or is one that the status verb could not print either
 	}

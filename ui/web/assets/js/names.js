@@ -5,7 +5,7 @@ import { builtinKinds, shortNames } from "./tables.js";
 export const shortName = (name) => shortNames[name] || (isReported(name) ? name : name.replace(/-controller$/, "")).replace(/ \(.*\)$/, "");
 
 // isReported reports whether a name is that of a controller of a client: PROGRAM/CONTROLLER, or CLIENT/CONTROLLER.
-export const isReported = (name) => /^[^(]*\/|\)\//.test(name);
+const isReported = (name) => /^[^(]*\/|\)\//.test(name);
 
 // isStale reports whether the cache of a controller did not have its own last write yet, and isNormalRetry whether an error
 // is as is normal if the sync is repeated: that, or the object had been modified.
