@@ -240,11 +240,14 @@ func TestSettledSaysWhatFails(t *testing.T) {
 	}
 	plain := func() string {
 		var b bytes.Buffer
-		p := &plainWriter{w: &b}
+		p := NewPlainWriter(&b, &fakeSource{})
 		for range 2 {
-			if err := p.writeSnapshot(s); err != nil {
+			if err := p.WriteSnapshot(t.Context(), s); err != nil {
 				t.Fatal(err)
 			}
+		}
+		if err := p.Flush(); err != nil {
+			t.Fatal(err)
 		}
 		return b.String()
 	}

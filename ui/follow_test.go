@@ -21,7 +21,7 @@ func pod(name string) observe.Object {
 }
 
 func TestFollowWritesNotableEvents(t *testing.T) {
-	testFollow(t, FollowOptions{}, func(t *testing.T, src *fakeSource, out *lineBuffer, wait func(time.Duration)) {
+	testFollow(t, plainFormat, func(t *testing.T, src *fakeSource, out *writtenLines, wait func(time.Duration)) {
 		wait(100 * time.Millisecond)
 		expectLines(t, out, "settled")
 		write := &observe.Called{Controller: "replicaset-controller", Verb: "create", Object: pod("web-1"), Status: 201, Took: 3 * time.Millisecond}
@@ -77,11 +77,11 @@ func TestFollowWritesHotLoops(t *testing.T) {
 		}
 	}
 	for name, tc := range map[string]struct {
-		o    FollowOptions
-		want int
-	}{"plain": {FollowOptions{}, 1}, "JSON": {FollowOptions{JSON: true}, 0}} {
+		format newWriter
+		want   int
+	}{"plain": {plainFormat, 1}, "JSON": {jsonFormat, 0}} {
 		t.Run(name, func(t *testing.T) {
-			testFollow(t, tc.o, func(t *testing.T, src *fakeSource, out *lineBuffer, wait func(time.Duration)) {
+			testFollow(t, tc.format, func(t *testing.T, src *fakeSource, out *writtenLines, wait func(time.Duration)) {
 				expect := func(when string, want int) {
 					t.Helper()
 					lines := slices.DeleteFunc(out.takeLines(), func(line string) bool { return !strings.HasPrefix(line, "hot loop: ") })
@@ -105,20 +105,20 @@ func TestFollowWritesHotLoops(t *testing.T) {
 
 func TestFollowStartsAfterSeq(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		src, out := &fakeSource{}, &lineBuffer{}
+		src, out := &fakeSource{}, &writtenLines{}
 		for _, name := range []string{"a", "b", "c"} {
 			src.addRecords(&observe.ControllerChanged{Controller: name, State: "running"})
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
-		if err := Follow(ctx, out, src, FollowOptions{After: 2}); err != nil {
+		if err := Follow(ctx, src, 2, NewPlainWriter(out, src)); err != nil {
 			t.Error(err)
 		}
 		expectLines(t, out) // no output after the context has ended
 		ctx, cancel = context.WithTimeout(t.Context(), pollInterval/2)
 		defer cancel()
 		src.process.Settled = true
-		if err := Follow(ctx, out, src, FollowOptions{After: 2}); err != nil {
+		if err := Follow(ctx, src, 2, NewPlainWriter(out, src)); err != nil {
 			t.Error(err)
 		}
 		expectLines(t, out, "c  is running", "settled")
@@ -126,7 +126,7 @@ func TestFollowStartsAfterSeq(t *testing.T) {
 }
 
 func TestFollowSummarizesWhileBusy(t *testing.T) {
-	testFollow(t, FollowOptions{}, func(t *testing.T, src *fakeSource, out *lineBuffer, wait func(time.Duration)) {
+	testFollow(t, plainFormat, func(t *testing.T, src *fakeSource, out *writtenLines, wait func(time.Duration)) {
 		wait(100 * time.Millisecond)
 		expectLines(t, out, "settled")
 		src.change(func() {
@@ -156,7 +156,7 @@ func TestFollowSummarizesWhileBusy(t *testing.T) {
 }
 
 func TestFollowReportsMissedRecords(t *testing.T) {
-	testFollow(t, FollowOptions{}, func(t *testing.T, src *fakeSource, out *lineBuffer, wait func(time.Duration)) {
+	testFollow(t, plainFormat, func(t *testing.T, src *fakeSource, out *writtenLines, wait func(time.Duration)) {
 		wait(100 * time.Millisecond)
 		out.takeLines()
 		src.change(func() { src.missed = 12 })
@@ -166,7 +166,7 @@ func TestFollowReportsMissedRecords(t *testing.T) {
 }
 
 func TestFollowRetriesAfterSourceError(t *testing.T) {
-	testFollow(t, FollowOptions{}, func(t *testing.T, src *fakeSource, out *lineBuffer, wait func(time.Duration)) {
+	testFollow(t, plainFormat, func(t *testing.T, src *fakeSource, out *writtenLines, wait func(time.Duration)) {
 		wait(100 * time.Millisecond)
 		out.takeLines()
 		src.addRecords(&observe.ControllerChanged{Controller: "a", State: "running"})
@@ -196,11 +196,11 @@ func TestFollowRetriesAfterSourceError(t *testing.T) {
 }
 
 func TestFollowReturnsWriteError(t *testing.T) {
-	for _, asJSON := range []bool{false, true} {
+	for _, format := range []newWriter{plainFormat, jsonFormat} {
 		synctest.Test(t, func(t *testing.T) {
 			full := errors.New("no space left")
 			src := &fakeSource{process: observe.Process{Settled: true}}
-			if err := Follow(t.Context(), &lineBuffer{err: full}, src, FollowOptions{JSON: asJSON}); !errors.Is(err, full) {
+			if err := Follow(t.Context(), src, 0, format(&writtenLines{err: full}, src)); !errors.Is(err, full) {
 				t.Errorf("Follow = %v, want the write error", err)
 			}
 		})
@@ -208,7 +208,7 @@ func TestFollowReturnsWriteError(t *testing.T) {
 }
 
 func TestFollowJSON(t *testing.T) {
-	testFollow(t, FollowOptions{JSON: true}, func(t *testing.T, src *fakeSource, out *lineBuffer, wait func(time.Duration)) {
+	testFollow(t, jsonFormat, func(t *testing.T, src *fakeSource, out *writtenLines, wait func(time.Duration)) {
 		kinds := func(want ...string) {
 			t.Helper()
 			out.mu.Lock()

@@ -86,7 +86,7 @@ func (h *hub) follow(ctx context.Context) {
 		after = s.Journal.Last - backlog
 	}
 	// Follow fails only if its writer does, and h never does.
-	_ = ui.Follow(ctx, h, tappedSource{h.source, h}, ui.FollowOptions{JSON: true, After: after})
+	_ = ui.Follow(ctx, h.source, after, lineWriter{ui.NewJSONWriter(h), h})
 }
 
 // open counts a page. The result ends it.
@@ -139,9 +139,6 @@ func (h *hub) Write(lines []byte) (int, error) {
 	defer h.mu.Unlock()
 	var c chunk
 	for line := range bytes.Lines(lines) {
-		if bytes.HasPrefix(line, []byte(`{"kind":"snapshot"`)) {
-			h.snapshot = bytes.Clone(bytes.TrimSpace(line)) // the writer reuses its buffer
-		}
 		if c.lines > 0 && len(c.data)+len(line) > chunkBytes {
 			h.keep(c)
 			c = chunk{}
@@ -163,6 +160,13 @@ func (h *hub) keep(c chunk) {
 		h.chunks = h.chunks[1:]
 		h.first++
 	}
+}
+
+// keepSnapshot keeps the last snapshot for new pages.
+func (h *hub) keepSnapshot(line []byte) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.snapshot = bytes.TrimSpace(line)
 }
 
 // announce tells all pages that something has changed. h.mu is held.
@@ -190,20 +194,6 @@ func (h *hub) refresh(ctx context.Context) {
 	if s, err := h.source.Snapshot(ctx); err == nil { // Follow reports a source that fails
 		h.setStatus(s)
 	}
-}
-
-// tappedSource keeps the status of each snapshot that Follow reads.
-type tappedSource struct {
-	observe.Source
-	hub *hub
-}
-
-func (t tappedSource) Snapshot(ctx context.Context) (observe.Snapshot, error) {
-	s, err := t.Source.Snapshot(ctx)
-	if err == nil {
-		t.hub.setStatus(s)
-	}
-	return s, err
 }
 
 // position is how far a page has read.
