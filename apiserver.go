@@ -15,6 +15,7 @@ import (
 	"github.com/ctrlplane/ctrlplane/control"
 	controlrest "github.com/ctrlplane/ctrlplane/control/rest"
 	"github.com/ctrlplane/ctrlplane/controllers"
+	"github.com/ctrlplane/ctrlplane/internal/controllernames"
 	"github.com/ctrlplane/ctrlplane/sim/kubelet"
 	"github.com/ctrlplane/ctrlplane/sim/nodes"
 	"github.com/ctrlplane/ctrlplane/sim/volumes"
@@ -64,7 +65,7 @@ func (p *controlPlane) startAPIServer(ctx context.Context) (err error) {
 		CACert: p.certs.CACert, CAKey: p.certs.CAKey, Commands: p.commands, ExplainLog: nodes.ExplainLog,
 		Standby: p.leadership.checkLeader, // not of p, which must not live on with the kubelets
 		Program: p.programWord(),
-		Logger:  p.log.With("component", kubeletName),
+		Logger:  p.log.With("component", controllernames.SimulatedKubelet),
 	})
 	if err != nil {
 		return err

@@ -40,10 +40,15 @@ func TestWarnsBeforeAnIntermediateCAExpires(t *testing.T) {
 	}
 }
 
-// A control plane that closes does not wait for that.
+// A control plane that closes does not wait until its certificates are looked at again.
 func TestCloseEndsTheWatchOfCertificates(t *testing.T) {
-	p := newControlPlane(&Server{})
-	p.certs = &pki.Bundle{Expires: time.Now().Add(2 * expiryNotice)}
-	close(p.closing)
-	p.watchCertificates()
+	synctest.Test(t, func(t *testing.T) {
+		p := newControlPlane(&Server{})
+		p.certs = &pki.Bundle{Expires: time.Now().Add(2 * expiryNotice)}
+		close(p.closing)
+		began := time.Now()
+		if p.watchCertificates(); time.Since(began) > 0 {
+			t.Errorf("the watch ended after %v", time.Since(began))
+		}
+	})
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/ctrlplane/ctrlplane/controllers/intervene"
 	"github.com/ctrlplane/ctrlplane/controllers/recording"
 	"github.com/ctrlplane/ctrlplane/controllers/scheduler"
+	"github.com/ctrlplane/ctrlplane/internal/controllernames"
 	"github.com/ctrlplane/ctrlplane/internal/usage"
 	"github.com/ctrlplane/ctrlplane/internal/useragent"
 	"github.com/ctrlplane/ctrlplane/observe"
@@ -49,7 +50,7 @@ func (p *controlPlane) checkOptions(context.Context) (err error) {
 	if p.scraped, err = newScrapedProcesses(p.config.Observe.With); err != nil {
 		return err
 	}
-	p.nodes = &nodeSimulation{config: p.nodesConfig(), recorder: p.recorderFor(kubeletName), mayStart: p.checkLeader}
+	p.nodes = &nodeSimulation{config: p.nodesConfig(), recorder: p.recorderFor(controllernames.SimulatedKubelet), mayStart: p.checkLeader}
 	extra, err := p.extraControllers()
 	if err != nil {
 		return err

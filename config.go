@@ -22,7 +22,7 @@ type EtcdConfig struct {
 type APIServerConfig struct {
 	// FeatureGates is upstream's flag of that name, as Name=true|false with commas in
 	// between; empty = upstream's defaults. Gates belong to the process: they apply to
-	// all components, and Close restores them.
+	// all components, until Close.
 	FeatureGates string
 	// RuntimeConfig is upstream's flag of that name, as group/version=true|false with
 	// commas in between; empty = upstream's defaults.

@@ -18,8 +18,8 @@
 // time: Start fails with ErrRunning until the other one is closed. Servers can be
 // started and closed one after the other.
 //
-// While it runs, a Server changes the following settings of the process. Close restores
-// them.
+// While it runs, a Server changes the following settings of the process. Close undoes
+// that.
 //
 //   - The percentage of the garbage collector (GOGC). During the start it is raised so
 //     that the next collection comes 256 MiB beyond the live heap; afterwards it follows

@@ -8,24 +8,14 @@ import (
 	"k8s.io/apimachinery/pkg/util/version"
 
 	"github.com/ctrlplane/ctrlplane/internal/datadir"
+	"github.com/ctrlplane/ctrlplane/internal/upstreamversion"
 	"github.com/ctrlplane/ctrlplane/internal/usage"
 	"github.com/ctrlplane/ctrlplane/internal/words"
 )
 
-// emulatedMinors is how many minor versions before its own Kubernetes can emulate: see
-// kubeEffectiveVersionFloors in k8s.io/apiserver/pkg/util/compatibility.
-const emulatedMinors = 3
-
 // KubernetesVersions returns the minor versions that Server.Kubernetes may name, as
 // 1.35, the oldest first. The last one is that of KubernetesVersion.
-func KubernetesVersions() []string {
-	own := version.MustParse(KubernetesVersion)
-	var list []string
-	for minor := own.Minor() - emulatedMinors; minor <= own.Minor(); minor++ {
-		list = append(list, fmt.Sprintf("%d.%d", own.Major(), minor))
-	}
-	return list
-}
+func KubernetesVersions() []string { return upstreamversion.Minors() }
 
 // ParseKubernetesVersion returns one of KubernetesVersions for text like 1.35 or v1.35,
 // and a usage error for all else.
@@ -79,7 +69,7 @@ func recordRelease(dir *datadir.Dir) error {
 }
 
 // recordRelease is recordRelease for a start, which writes as the version does that it emulates: the next start has to
-// emulate that, too, unless it is told otherwise.
+// emulate that, too, unless another version is chosen.
 func (p *controlPlane) recordRelease() error {
 	state, err := p.dir.State()
 	if err != nil {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/ctrlplane/ctrlplane/control"
 	"github.com/ctrlplane/ctrlplane/controllers/recording"
+	"github.com/ctrlplane/ctrlplane/internal/controllernames"
 	"github.com/ctrlplane/ctrlplane/internal/useragent"
 	"github.com/ctrlplane/ctrlplane/observe"
 	"github.com/ctrlplane/ctrlplane/sim/annotations"
@@ -21,13 +22,10 @@ import (
 	"github.com/ctrlplane/ctrlplane/sim/nodes"
 )
 
-// kubeletName is the controller that the records of simulated kubelets name.
-const kubeletName = "simulated-kubelet"
-
 // notControllers are what is observed like controllers, and what to use in place of an intervention in it.
 var notControllers = map[string]string{
-	kubeletName:   `"ctrlplane controllers speed" slows it down, "ctrlplane nodes fail" stops it on a node`,
-	apiServerName: `"ctrlplane clients" lists the programs whose requests can be paused, delayed or failed`,
+	controllernames.SimulatedKubelet: `"ctrlplane controllers speed" slows it down, "ctrlplane nodes fail" stops it on a node`,
+	apiServerName:                    `"ctrlplane clients" lists the programs whose requests can be paused, delayed or failed`,
 }
 
 func (p *controlPlane) nodesConfig() nodes.Config {
@@ -44,9 +42,9 @@ func (p *controlPlane) nodesConfig() nodes.Config {
 		CheckPod:   metricsapi.CheckAnnotations,
 		Commands:   p.commands,
 		Stages:     c.Count > 0,
-		Recorder:   p.recorderFor(kubeletName),
+		Recorder:   p.recorderFor(controllernames.SimulatedKubelet),
 		WaitTurn:   func(ctx context.Context) { pace.WaitTurn(ctx, nil) },
-		Logger:     p.log.With("component", kubeletName),
+		Logger:     p.log.With("component", controllernames.SimulatedKubelet),
 		Connect:    p.kubeletClientConfig,
 		Informers:  p.informerLoan.Wait,
 		Warn:       p.warn,
@@ -57,8 +55,8 @@ func (p *controlPlane) checkNodes(context.Context) error { return p.nodesConfig(
 
 func (p *controlPlane) kubeletClientConfig(agent string) *rest.Config {
 	// A real kubelet may change its own node only; this one acts for all of them.
-	who := &user.DefaultInfo{Name: "system:" + kubeletName, Groups: []string{user.SystemPrivilegedGroup, user.AllAuthenticated}}
-	return recording.ObserveCalls(useragent.Set(p.controllerClientConfig(who), useragent.Kubelet, agent), p.recorderFor(kubeletName))
+	who := &user.DefaultInfo{Name: "system:" + controllernames.SimulatedKubelet, Groups: []string{user.SystemPrivilegedGroup, user.AllAuthenticated}}
+	return recording.ObserveCalls(useragent.Set(p.controllerClientConfig(who), useragent.Kubelet, agent), p.recorderFor(controllernames.SimulatedKubelet))
 }
 
 // startNodes creates the nodes that the configuration asks for.
@@ -185,7 +183,7 @@ func (s *nodeSimulation) kubeletTimers() (timers []observe.Timer) {
 		return nil
 	}
 	for _, due := range s.running.NextDue() {
-		timers = append(timers, observe.Timer{Controller: kubeletName, What: due.What, Due: due.At, Reason: due.Reason, Awaited: due.Awaited})
+		timers = append(timers, observe.Timer{Controller: controllernames.SimulatedKubelet, What: due.What, Due: due.At, Reason: due.Reason, Awaited: due.Awaited})
 	}
 	return timers
 }

@@ -15,6 +15,7 @@ import (
 	nodeutil "k8s.io/component-helpers/node/util"
 
 	"github.com/ctrlplane/ctrlplane/controllers"
+	"github.com/ctrlplane/ctrlplane/internal/controllernames"
 )
 
 // taintTimeout is how long a ready node may keep its first taint: a webhook may refuse to remove it.
@@ -62,7 +63,7 @@ func (p *controlPlane) waitSchedulable(ctx context.Context) error {
 // removesTaints reports whether the controller runs that removes the taints of ready nodes.
 func (p *controlPlane) removesTaints() bool {
 	return slices.ContainsFunc(p.supervisor.Statuses(), func(s controllers.Status) bool {
-		return s.Name == "node-lifecycle-controller" && s.State == controllers.Running
+		return s.Name == controllernames.NodeLifecycle && s.State == controllers.Running
 	})
 }
 

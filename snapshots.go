@@ -73,14 +73,16 @@ func (p *controlPlane) recordRestored(c snapshotservice.Change) {
 }
 
 // blockWrites blocks the writes of clients until release. If the state was restored, those
-// that a client's pause or delay holds have to be refused, too: the client has not seen it.
+// that a client's pause or delay holds have to be refused, too: the client has not seen it. What it had seen before has no effects.
 func (p *controlPlane) blockWrites(ctx context.Context) (release func(restored bool), err error) {
 	open, err := p.api.BlockWrites(ctx)
 	if err != nil {
 		return nil, err
 	}
+	blocked := time.Now()
 	return func(restored bool) {
 		if restored {
+			p.clients.NoteRestored(blocked)
 			p.clients.RefuseWaiting(apiserver.ErrRestored)
 		}
 		open(restored)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/ctrlplane/ctrlplane/control"
 	"github.com/ctrlplane/ctrlplane/health"
+	"github.com/ctrlplane/ctrlplane/internal/controllernames"
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
@@ -35,7 +36,7 @@ func (p *controlPlane) unhealthyObjects(ctx context.Context) ([]control.Unhealth
 	if err != nil {
 		return nil, err
 	}
-	syncs, err := p.recentRecords(ctx, observe.Query{Kinds: []observe.Kind{observe.KindSynced}, Controller: garbageCollectorName})
+	syncs, err := p.recentRecords(ctx, observe.Query{Kinds: []observe.Kind{observe.KindSynced}, Controller: controllernames.GarbageCollector})
 	if err != nil {
 		return nil, err
 	}
@@ -65,18 +66,12 @@ func (p *controlPlane) recentRecords(ctx context.Context, q observe.Query) ([]ob
 	return page.Records, err
 }
 
-// The garbage collector requeues the key of an owner that it cannot look up.
-const (
-	garbageCollectorName  = "garbage-collector-controller"
-	garbageCollectorQueue = "garbage_collector_attempt_to_delete"
-)
-
 // unresolvedDependents returns the objects, the last ones first, that clients have created with an owner whose key the garbage
-// collector has requeued when it last synced it: the kind of the owner may be not served.
+// collector has requeued when it last synced it, as it does if it cannot look it up: the kind of the owner may be not served.
 func unresolvedDependents(syncs, calls []observe.Record) (list []observe.Object) {
 	requeued := map[string]bool{}
 	for _, r := range syncs {
-		if s, ok := r.Event.(*observe.Synced); ok && s.Queue == garbageCollectorQueue {
+		if s, ok := r.Event.(*observe.Synced); ok && s.Queue == controllernames.GarbageCollectorQueue {
 			requeued[s.Key] = s.Retried
 		}
 	}

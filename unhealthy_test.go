@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/ctrlplane/ctrlplane/internal/controllernames"
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
@@ -48,7 +49,7 @@ func TestFinalizingObjects(t *testing.T) {
 func TestUnresolvedDependents(t *testing.T) {
 	var syncs, calls []observe.Record
 	sync := func(queue, key string, retried bool) {
-		syncs = append(syncs, observe.Record{Event: &observe.Synced{Controller: garbageCollectorName, Queue: queue, Key: key, Retried: retried}})
+		syncs = append(syncs, observe.Record{Event: &observe.Synced{Controller: controllernames.GarbageCollector, Queue: queue, Key: key, Retried: retried}})
 	}
 	create := func(name, owner string, change func(*observe.Called)) {
 		c := &observe.Called{Verb: "create", Status: 201, Object: observe.Object{Resource: "configmaps", Namespace: "ns", Name: name}}
@@ -60,12 +61,12 @@ func TestUnresolvedDependents(t *testing.T) {
 		}
 		calls = append(calls, observe.Record{Event: c})
 	}
-	sync(garbageCollectorQueue, "ns/unknown", false)
-	sync(garbageCollectorQueue, "ns/unknown", true)
-	sync(garbageCollectorQueue, "ns/found", true)
-	sync(garbageCollectorQueue, "ns/found", false)
-	sync(garbageCollectorQueue, "other/elsewhere", true)
-	sync(garbageCollectorQueue, "cluster-wide", true)
+	sync(controllernames.GarbageCollectorQueue, "ns/unknown", false)
+	sync(controllernames.GarbageCollectorQueue, "ns/unknown", true)
+	sync(controllernames.GarbageCollectorQueue, "ns/found", true)
+	sync(controllernames.GarbageCollectorQueue, "ns/found", false)
+	sync(controllernames.GarbageCollectorQueue, "other/elsewhere", true)
+	sync(controllernames.GarbageCollectorQueue, "cluster-wide", true)
 	sync("garbage_collector_graph_changes", "ns/changed", true)
 	create("a", "unknown", nil)
 	create("a", "unknown", nil)

@@ -129,6 +129,36 @@ func BenchmarkCauseOfUnrelated(b *testing.B) {
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/maxRecent, "ns/event")
 }
 
+// How long a list waits that is noted, and a write after it, of a client that has listed much. What a list has is not read.
+func BenchmarkLists(b *testing.B) {
+	c := newProtobufClient(b)
+	for i := range keptLists {
+		c.noteList(c.request("GET", fmt.Sprintf("/apis/example.com/v1/namespaces/ns-%d/sites", i)))
+	}
+	list := c.request("GET", "/apis/example.com/v1/sites")
+	b.Run("list", func(b *testing.B) {
+		for b.Loop() {
+			c.noteList(list)
+		}
+	})
+	b.Run("get", func(b *testing.B) {
+		for b.Loop() {
+			c.noteGet(list.call)
+		}
+	})
+	answer := c.pod("web", ownedBy("web"))
+	b.Run("write", func(b *testing.B) {
+		for b.Loop() {
+			r := c.request("POST", "/api/v1/namespaces/ns/pods")
+			r.body = bytes.NewBuffer(answer)
+			r.call.Status = 201
+			summary := recording.ParseResponse(protobufType, answer)
+			summary.AddTo(r.call)
+			c.likelyCause(r, summary)
+		}
+	})
+}
+
 // What a watch keeps of an event, beside the last frames.
 func BenchmarkKeptEvent(b *testing.B) {
 	c := newProtobufClient(b)

@@ -2,6 +2,7 @@ package clients
 
 import (
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/ctrlplane/ctrlplane/observe"
@@ -71,11 +72,13 @@ func (cl *client) noteBusy(w *write) {
 	defer cl.mu.Unlock()
 	before := cl.busy
 	w.read, w.created = cl.lastGet(w.object, false), cl.lastGet(w.object, true)
-	if last := cl.failed[w.target]; w.began.Sub(last.at) <= maxReaction {
+	hasOthers := sync.OnceValue(func() bool { return hasFullConn(cl.watches) })
+	isOfProcess := func(e *event) bool { return e.process == w.process || hasOthers() }
+	if last := cl.failed[w.target]; last.cause != nil && w.began.Sub(last.at) <= maxReaction && isOfProcess(last.cause) {
 		w.repeated = last.cause
 	}
 	for i := range cl.runs { // in order
-		if r := cl.runs[(cl.nextRun+i)%keptRuns]; r.cause != nil {
+		if r := cl.runs[(cl.nextRun+i)%keptRuns]; r.cause != nil && isOfProcess(r.cause) {
 			w.runs = append(w.runs, r)
 		}
 	}

@@ -48,7 +48,7 @@ func (cl *client) likelyCause(r *request, answer recording.ResponseSummary) (seq
 	c := w.candidates(w.related, w.isRelatedTo)
 	cause, woken := w.findCause(c)
 	if cause == nil || w.mayFollowFromLost(cause) {
-		cause = &event{sentEvent: &sentEvent{}, eventSource: &eventSource{}}
+		cause = &event{sentEvent: &sentEvent{}, eventSource: &eventSource{process: w.process}}
 	}
 	if !w.dryRun {
 		cl.noteWrite(w, cause, c, woken)
@@ -264,6 +264,7 @@ func (w *write) chooseOther(related *event, of *candidates) (cause *event, isDec
 // write is a write whose cause is wanted, and what is known of its client.
 type write struct {
 	client          *client
+	process         string // that makes it, as far as it is known
 	object          observe.Object
 	target          string // what it changes
 	owners          []recording.OwnerReference
@@ -308,7 +309,7 @@ type namespacedNames struct {
 func newWrite(r *request, answer recording.ResponseSummary) *write {
 	c := r.call
 	w := &write{
-		object: c.Object, target: c.Object.GroupResource() + "/" + c.Subresource + "/" + c.Object.Key(),
+		process: r.process, object: c.Object, target: c.Object.GroupResource() + "/" + c.Subresource + "/" + c.Object.Key(),
 		began: c.Began, answered: c.Began.Add(c.Took), failed: c.IsFailure(), isStatus: c.Subresource == "status", conflict: c.Conflict, routine: c.IsRoutine(),
 		existed: c.Verb != "create" && !observe.Creates(c.Verb, c.Subresource, c.Status) && c.Status != http.StatusNotFound,
 	}
@@ -424,8 +425,8 @@ const fullConn = 50
 // those of another process, as far as is known.
 //
 // A process has one connection over HTTP/2, and others only if one is full; they do not select the same. What its clients with
-// other user agents watch counts, too. Over HTTP/1.1 each watch has a connection, and all watches are meant if the write's has
-// none. Not so those of kubectl: each run is a process of its own.
+// other user agents watch counts, too. Over HTTP/1.1 each watch has a connection, and all watches are meant if it is not known
+// which process has them. Not so those of kubectl: each run is a process of its own.
 func (cl *client) watchesOf(r *request, wr *write) (list []*watch, isKnown bool) {
 	others := r.conn.watchesOfOthers(cl, wr)
 	cl.mu.Lock()
@@ -436,10 +437,11 @@ func (cl *client) watchesOf(r *request, wr *write) (list []*watch, isKnown bool)
 	case programName(r.req.UserAgent()) == "kubectl":
 		return same, true
 	case r.req.ProtoMajor < 2:
-		if len(onConn(cl.watches, conn)) > 0 {
-			return same, true
+		isOther := func(w *watch) bool { return w.process != wr.process }
+		if own := slices.DeleteFunc(slices.Clone(all), isOther); len(own) > 0 {
+			return own, true
 		}
-		return all, true
+		return all, len(all) == 0
 	case hasFullConn(cl.watches):
 		others = append(others, slices.DeleteFunc(all, func(w *watch) bool { return w.conn == conn })...)
 	case len(same)+len(others) == 0:

@@ -26,6 +26,7 @@ type script struct {
 	mu        sync.Mutex
 	truth     map[string]string // of the writes, by when they began and their path
 	conn      string            // of what follows; "" = the one of operatorAgent, over HTTP/1.1
+	process   string            // of what follows over HTTP/1.1: see isProcess
 	agent     string            // of what follows; "" = operatorAgent
 	who       user.Info         // of what follows; nil = operator
 	forwarded string            // for whom a proxy sends what follows
@@ -63,7 +64,7 @@ func (s *script) expect(truth, method string) {
 func scripted(began time.Time, method string) string { return fmt.Sprint(began.UnixNano(), method) }
 
 func (s *script) newRequest(method, path, sent string) *http.Request {
-	req := httptest.NewRequestWithContext(s.Context(), method, path, strings.NewReader(sent))
+	req := httptest.NewRequestWithContext(s.withProcess(s.Context()), method, path, strings.NewReader(sent))
 	req.Header.Set("User-Agent", cmp.Or(s.agent, operatorAgent))
 	req.Header.Set("Content-Type", "application/json")
 	req.RemoteAddr = operatorAgent
@@ -484,6 +485,7 @@ func playWatchOfProcessBefore(s *script) {
 }
 
 func playWatchEndsInLongWork(s *script) {
+	s.conn = "10.0.0.1:4000"
 	send, end := s.watched(sites + "?watch=1")
 	send("ADDED", site(7))
 	ms(4)

@@ -231,12 +231,14 @@ func (cl *client) addWatch(w *watch) {
 		cl.watchBegan = w.Since
 		cl.begun, cl.busy.late = nil, false
 	}
-	w.list = cl.listBefore(w)
+	if w.list = cl.listBefore(w); w.list.unopened != nil {
+		w.found = w.list.unopened.takeFound()
+	}
 	if w.initial || w.beginsWithExisting || !w.list.answered.IsZero() { // an earlier one need not be of the same process
 		cl.ended = slices.DeleteFunc(cl.ended, func(ended *watch) bool { return ended.selection() == w.selection() })
 	}
 	for _, ended := range cl.ended {
-		if ended.selection() == w.selection() {
+		if ended.process == w.process && ended.selection() == w.selection() {
 			ended.next = w
 		}
 	}

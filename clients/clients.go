@@ -51,8 +51,9 @@ type Config struct {
 
 // Clients are the clients of one API server. Its methods are safe for concurrent use.
 type Clients struct {
-	config Config
-	frames *frames
+	config    Config
+	frames    *frames
+	processOf func(*http.Request) string // identifies the process that sends a request; "" if it is not known
 
 	receiving, decoding chan struct{} // have an element for each report that is received, or decoded
 
@@ -70,7 +71,7 @@ type Clients struct {
 // New returns an empty set.
 func New(cfg Config) *Clients {
 	return &Clients{
-		config: cfg, frames: newFrames(), receiving: make(chan struct{}, maxBodiesAtOnce), decoding: make(chan struct{}, maxDecodedAtOnce),
+		config: cfg, frames: newFrames(), processOf: peer.Process, receiving: make(chan struct{}, maxBodiesAtOnce), decoding: make(chan struct{}, maxDecodedAtOnce),
 		byID: map[identity]knownCaller{}, byName: map[string]*client{}, controllers: map[string]*reportedController{},
 	}
 }
@@ -120,8 +121,17 @@ func (c *Clients) Handle(w http.ResponseWriter, req *http.Request, who user.Info
 	r.returned = true
 }
 
-// completeRequest adds what is known of the storage.
+// completeRequest adds what is known of the process and of the storage.
 func (c *Clients) completeRequest(r *request) {
+	switch {
+	case r.req.ProtoMajor >= 2:
+		r.process = r.req.RemoteAddr // a process has one connection, and seldom others
+	case (r.call.IsWrite() || r.call.Verb == "list" || r.watch != nil) && !isUnauthenticated(r.call.Client.User):
+		r.process = c.processOf(r.req)
+	}
+	if r.watch != nil {
+		r.watch.process = r.process
+	}
 	if is := c.config.IsAggregated; is != nil {
 		r.call.Aggregated = is(r.req.URL.Path)
 	}

@@ -29,7 +29,12 @@ type sentOnce struct {
 // from them when it sent the write.
 func (cl *client) collectEvents(r *request, w *write) {
 	var isKnown bool
-	if w.watches, isKnown = cl.watchesOf(r, w); !isKnown {
+	if w.watches, isKnown = cl.watchesOf(r, w); !isKnown || len(w.watches) == 0 {
+		if unopened := cl.unopenedWatches(r, w); len(unopened) > 0 {
+			w.watches, isKnown = unopened, true
+		}
+	}
+	if !isKnown {
 		w.runs, w.repeated = nil, nil
 		return
 	}

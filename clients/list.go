@@ -17,7 +17,11 @@ import (
 // list is when a client has listed objects. What the answer had is not kept.
 type list struct {
 	selection
+	object          observe.Object // of which it has the group, the resource and the kind
+	process, conn   string         // that have asked for it
 	began, answered time.Time
+	unsure          bool   // the client knows such objects from elsewhere, too: it has listed or read them again, or created one
+	unopened        *watch // stands for the watch that follows; nil if none was needed
 }
 
 // selection is what a client lists or watches.
@@ -32,17 +36,43 @@ func (w *watch) selection() selection {
 	return selection{w.Resource, w.Namespace, w.Name, w.LabelSelector, w.FieldSelector}
 }
 
-// noteList notes that a list was answered.
+// isSelective reports whether objects are left out whose names do not say so. A selector that only excludes labels does not count:
+// few objects have these, and the client does not work for them.
+func (s selection) isSelective() bool {
+	byLabels, err := labels.Parse(s.labels)
+	return err != nil || !byLabels.Matches(labels.Set{}) || s.fields != "" && s.fields != "metadata.name="+s.name
+}
+
+// noteList notes that a list was answered. The parts of one that is asked for in parts are one list.
 func (cl *client) noteList(r *request) {
-	l := list{newSelection(r.req, r.call.Object), r.call.Began, r.call.Began.Add(r.call.Took)}
+	c := r.call
+	l := list{selection: newSelection(r.req, c.Object), object: c.Object, process: r.process, conn: r.req.RemoteAddr, began: c.Began, answered: c.Began.Add(c.Took)}
+	goesOn := r.req.URL.Query().Get("continue") != ""
 	cl.mu.Lock()
 	defer cl.mu.Unlock()
+	if before := cl.lastList(&l); before != nil && goesOn {
+		before.answered = l.answered
+		return
+	} else if before != nil {
+		before.unsure, l.unsure = true, true
+	}
 	if len(cl.lists) < keptLists {
 		cl.lists = append(cl.lists, l)
 		return
 	}
 	cl.lists[cl.listed] = l
 	cl.listed = (cl.listed + 1) % keptLists
+}
+
+// lastList returns the last list of the same by the same process; nil if there was none. The caller holds the lock.
+func (cl *client) lastList(than *list) (last *list) {
+	for i := range cl.lists {
+		l := &cl.lists[i]
+		if l.selection == than.selection && l.process == than.process && (last == nil || l.answered.After(last.answered)) {
+			last = l
+		}
+	}
+	return last
 }
 
 // get is when a client has read an object, or created it.
@@ -56,8 +86,13 @@ type get struct {
 func (cl *client) noteGet(c *observe.Called) {
 	cl.mu.Lock()
 	defer cl.mu.Unlock()
-	cl.gets[cl.nextGet%keptGets] = get{c.Object, c.Began, c.Verb == "create"}
+	cl.gets[cl.nextGet%keptGets] = get{c.Object, c.Began, c.Verb != "get"}
 	cl.nextGet++
+	for i := range cl.lists {
+		if l := &cl.lists[i]; l.object.Resource == c.Object.Resource && l.object.Group == c.Object.Group {
+			l.unsure = true
+		}
+	}
 }
 
 // lastGet returns when the client has read an object last, or created it; zero if it has not. The caller holds the lock.
@@ -71,20 +106,20 @@ func (cl *client) lastGet(o observe.Object, created bool) (last time.Time) {
 }
 
 // listBefore returns the last list of what a watch selects, if the watch goes on from a list: an informer opens
-// it with the version of that. What a selector has excluded is not known, unless it excludes only some labels: few objects
-// have these, and the client does not work for them. The caller holds the lock.
+// it with the version of that. What a selector has excluded is not known. The caller holds the lock.
 func (cl *client) listBefore(w *watch) (last list) {
-	byLabels, err := labels.Parse(w.LabelSelector)
-	isSelective := err != nil || !byLabels.Matches(labels.Set{}) || w.FieldSelector != "" && w.FieldSelector != "metadata.name="+w.Name
-	if w.initial || w.beginsWithExisting || isSelective {
+	of := w.selection()
+	if w.initial || w.beginsWithExisting || of.isSelective() {
 		return list{}
 	}
-	of := w.selection()
 	for _, l := range cl.lists {
 		isOfEnded := func(ended *watch) bool { // a program has listed itself, beside the watch that goes on
 			return ended.conn == w.conn && ended.selection() == of && ended.Since.Before(l.answered) && l.answered.Before(ended.ended)
 		}
-		if l.selection == of && !slices.ContainsFunc(cl.ended, isOfEnded) && w.Since.Sub(l.answered) <= maxReaction && l.answered.After(last.answered) {
+		if l.selection != of || l.process != w.process && !hasFullConn(cl.watches) {
+			continue
+		}
+		if !slices.ContainsFunc(cl.ended, isOfEnded) && w.Since.Sub(l.answered) <= maxReaction && l.answered.After(last.answered) {
 			last = l
 		}
 	}
@@ -98,11 +133,12 @@ func (w *watch) foundFor(wr *write, kinds *sync.Map) (list []*event) {
 		return nil
 	}
 	o := wr.object
-	if w.Resource == o.GroupResource() && wr.existed && !wr.created.After(w.list.began) {
+	isKnown := !w.isUnopened || w.found[o.Key()] != nil // users' scripts write the status of what they have listed, too
+	if w.Resource == o.GroupResource() && wr.existed && !wr.created.After(w.list.began) && isKnown {
 		list = w.appendFound(list, o)
 	}
 	for _, owner := range wr.owners {
-		if owned, ok := w.ownerAs(owner, o.Namespace, kinds); ok {
+		if owned, ok := ownerAs(w.object, owner, o.Namespace, kinds); ok {
 			list = w.appendFound(list, owned)
 		}
 	}
@@ -115,20 +151,28 @@ type knownKind struct {
 	clusterScoped bool
 }
 
-// ownerAs returns an owner of an object in a namespace if the watch may be for it. A reference has the kind only.
-func (w *watch) ownerAs(owner recording.OwnerReference, namespace string, kinds *sync.Map) (observe.Object, bool) {
-	known := knownKind{kind: w.object.Kind}
-	if k, ok := kinds.Load(w.Resource); ok {
+// ownerAs returns an owner of an object in a namespace if it may be among what is listed or watched. A reference does not have the
+// resource.
+func ownerAs(among observe.Object, owner recording.OwnerReference, namespace string, kinds *sync.Map) (observe.Object, bool) {
+	known := knownKind{kind: among.Kind}
+	if k, ok := kinds.Load(among.GroupResource()); ok {
 		known = k.(knownKind)
 	}
-	guess, _ := meta.UnsafeGuessKindToResource(schema.GroupVersionKind{Kind: owner.Kind})
-	if known.kind != owner.Kind && (known.kind != "" || guess.Resource != w.object.Resource) {
+	is := known.kind == owner.Kind
+	if !is && known.kind == "" {
+		guess, _ := meta.UnsafeGuessKindToResource(schema.GroupVersionKind{Kind: owner.Kind})
+		is = guess.Resource == among.Resource
+	}
+	if owner.APIVersion != "" && schema.FromAPIVersionAndKind(owner.APIVersion, "").Group != among.Group {
+		is = false
+	}
+	if !is {
 		return observe.Object{}, false
 	}
 	if known.clusterScoped {
 		namespace = ""
 	}
-	return observe.Object{Group: w.object.Group, Resource: w.object.Resource, Kind: owner.Kind, Namespace: namespace, Name: owner.Name, UID: owner.UID}, true
+	return observe.Object{Group: among.Group, Resource: among.Resource, Kind: owner.Kind, Namespace: namespace, Name: owner.Name, UID: owner.UID}, true
 }
 
 // appendFound appends the event of an object that existed when the client listed it.
@@ -144,7 +188,7 @@ func (w *watch) appendFound(list []*event, o observe.Object) []*event {
 	}
 	e := &event{
 		sentEvent:   &sentEvent{change: observe.Listed, kind: o.Kind, namespace: o.Namespace, name: o.Name, uid: o.UID},
-		eventSource: &eventSource{client: w.client, opened: w.list.began, group: o.Group, resource: o.Resource},
+		eventSource: &eventSource{client: w.client, process: w.process, opened: w.list.began, group: o.Group, resource: o.Resource},
 		at:          w.list.answered, change: observe.Listed,
 	}
 	if w.found == nil {

@@ -37,6 +37,7 @@ type request struct {
 	gate     *intervene.Gate
 	sync     *reportedSync // that makes the request; nil if it is not known
 	watch    *watch        // nil if it is none
+	process  string        // that sends it, as far as that is known
 	conns    *connections  // as Clients.connections
 	conn     *connection   // nil if no client watched over it, or it is not known whether it is that of one process
 	lasts    bool          // it is a stream: it is recorded when it begins
@@ -317,7 +318,7 @@ func (r *request) noteEffects(now time.Time) {
 	case c.Verb == "list":
 		cl.polls.note(r)
 		cl.noteList(r)
-	case c.Verb == "get", c.Verb == "create":
+	case c.Verb == "get", c.Verb == "create", observe.Creates(c.Verb, c.Subresource, c.Status):
 		cl.noteGet(c)
 	}
 	cl.refused.note(c, now)

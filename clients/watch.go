@@ -33,7 +33,8 @@ type watch struct {
 	detect     func(part []byte) (isEvent, ok bool)
 	unreadable bool // the parts are not events, or the format is unknown
 
-	list list // after which the client has opened the watch; zero if it is not known
+	list       list // after which the client has opened the watch; zero if it is not known
+	isUnopened bool // it has not opened it yet: see unopenedWatches
 
 	beginsWithExisting bool   // without a bookmark after the initial events
 	revision           uint64 // the last version when such a watch began; 0 if it is not known
@@ -62,6 +63,7 @@ type event struct {
 // eventSource is what the events of a watch have in common: some are kept for longer than the watch.
 type eventSource struct {
 	client                       *client // that receives them
+	process                      string  // of that, as far as it is known
 	opened                       time.Time
 	group, resource, watchedKind string
 }
@@ -218,12 +220,16 @@ func (w *watch) forgetRecent() {
 }
 
 // isFollowedBy reports whether a write may follow from what the watch was sent: it is open, or another one continues it, or
-// it ended just before, or since the program was idle. The caller holds the lock of its client.
+// it ended just before, or within maxReaction and its process was not idle since. The caller holds the lock of its client.
 func (w *watch) isFollowedBy(wr *write) bool {
 	for w.next != nil {
 		w = w.next
 	}
-	return w.ended.IsZero() || wr.began.Sub(w.ended) <= maxSettle || !wr.idle.to.After(w.ended)
+	limit := maxSettle
+	if w.process != "" && w.process == wr.process && !wr.idle.to.After(w.ended) {
+		limit = maxReaction
+	}
+	return w.ended.IsZero() || wr.began.Sub(w.ended) <= limit
 }
 
 // forgetAll forgets all events.

@@ -3,6 +3,8 @@ package controllers
 import (
 	"k8s.io/kubernetes/cmd/kube-controller-manager/names"
 	kubectrlmgrconfig "k8s.io/kubernetes/pkg/controller/apis/config"
+
+	"github.com/ctrlplane/ctrlplane/internal/controllernames"
 )
 
 // WorkerCount returns how many workers a controller's queue has; 0 if it is not known.
@@ -44,7 +46,7 @@ func workerCounts(c *kubectrlmgrconfig.KubeControllerManagerConfiguration) map[q
 		{names.ResourceQuotaController, "resourcequota_primary"}:                              int(c.ResourceQuotaController.ConcurrentResourceQuotaSyncs),
 		{names.ResourceQuotaController, "resourcequota_priority"}:                             int(c.ResourceQuotaController.ConcurrentResourceQuotaSyncs),
 		{names.NamespaceController, "namespace"}:                                              int(c.NamespaceController.ConcurrentNamespaceSyncs),
-		{names.GarbageCollectorController, "garbage_collector_attempt_to_delete"}:             gc,
+		{names.GarbageCollectorController, controllernames.GarbageCollectorQueue}:             gc,
 		{names.GarbageCollectorController, "garbage_collector_attempt_to_orphan"}:             gc,
 		{names.GarbageCollectorController, "garbage_collector_graph_changes"}:                 1,
 		{names.TTLAfterFinishedController, "ttl_jobs_to_delete"}:                              int(c.TTLAfterFinishedController.ConcurrentTTLSyncs),

@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/util/retry"
 
+	"github.com/ctrlplane/ctrlplane/internal/controllernames"
 	"github.com/ctrlplane/ctrlplane/internal/kinds"
 )
 
@@ -42,7 +43,7 @@ func (p *ControlPlane) deleteNamespace(ctx context.Context, name string) error {
 	if err := p.deleteContents(ctx, name); err != nil {
 		return err
 	}
-	finalizes, err := p.isUndisturbed(ctx, "namespace-controller")
+	finalizes, err := p.isUndisturbed(ctx, controllernames.Namespace)
 	if err == nil && !finalizes {
 		err = p.finalizeNamespace(ctx, name)
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/ctrlplane/ctrlplane/control"
 	"github.com/ctrlplane/ctrlplane/health"
+	"github.com/ctrlplane/ctrlplane/internal/controllernames"
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
@@ -52,7 +53,7 @@ func (p *ControlPlane) Namespace(t testing.TB) string {
 // awaitPodAdmission returns when Pods are admitted to a namespace, which needs a
 // ServiceAccount. It does not wait if no controller creates one.
 func (p *ControlPlane) awaitPodAdmission(ctx context.Context, namespace string) error {
-	creates, err := p.isRunning(ctx, "serviceaccount-controller")
+	creates, err := p.isRunning(ctx, controllernames.ServiceAccount)
 	if err != nil || !creates {
 		return err
 	}

@@ -16,5 +16,5 @@
 //   - Files are checked for damage before etcd opens them. While it opens them, etcd and
 //     bbolt panic in goroutines of their own, which cannot be recovered from.
 //   - While embedded members exist, the size of etcd's log files (wal.SegmentSizeBytes,
-//     a variable of the process) is changed. Close restores it.
+//     a variable of the process) is changed. Close undoes that.
 package etcd

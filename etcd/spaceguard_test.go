@@ -41,7 +41,7 @@ func await(t *testing.T, what string, done func() bool) {
 	ctx := testContext(t)
 	for !done() {
 		if !sleep.For(ctx, 10*time.Millisecond) {
-			t.Fatalf("waited in vain: %s", what)
+			t.Fatalf("timed out: %s", what)
 		}
 	}
 }

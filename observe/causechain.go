@@ -97,7 +97,7 @@ func (n *causeNode) first() *causeNode {
 }
 
 // isLongerThan reports whether the chain of first causes is longer. What a timer repeats
-// for ever, such as the status of a node, is an endless chain.
+// without an end, such as the status of a node, is an endless chain.
 func (n *causeNode) isLongerThan(most int) bool {
 	for ; n != nil; n = n.first() {
 		if most--; most < 0 {

@@ -224,9 +224,9 @@ type Called struct {
 	// caused its write; 0 if none did.
 	Cause uint64 `json:"cause,omitempty"`
 	// Unexplained is set for a write without a Cause of a client whose process has watches, or had some just now: it may follow
-	// from an event. A client that reports its syncs must have received one of a related object. It is the last one that the
-	// client had received of another client's change in the namespace of the object or outside of any, or in any if the object
-	// is outside, empty if it had received none.
+	// from an event, or from a list if the process has listed the kind of the owner before. A client that reports its syncs must
+	// have received an event of a related object. It is the last one that the client had received of another client's change in
+	// the namespace of the object or outside of any, or in any if the object is outside, empty if it had received none.
 	Unexplained *Received `json:"unexplained,omitempty"`
 	// Owner is the first owner of an object that a client has created, or has failed to create or to apply, if the sync that
 	// made the call is not known: kind, name and UID, as its owner reference has them.

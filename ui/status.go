@@ -106,7 +106,7 @@ func formatUptime(d time.Duration) string {
 // formatBusyTable shows the queues that had work, deepest first and then by name, without those
 // of the API server itself that are idle.
 func formatBusyTable(s observe.Snapshot, width int) string {
-	rows := [][]string{{"CONTROLLER", "DEPTH", "IN FLIGHT", "ADDS", "DONE", "RETRIES", "QUEUE P99", "WORK P99"}}
+	rows := [][]string{{"CONTROLLER", "DEPTH", "IN FLIGHT", "ADDS", "DONE", "RETRIES", "WAIT P99", "WORK P99"}}
 	several := map[string]int{}
 	for _, q := range s.Queues {
 		several[q.Controller]++
@@ -210,7 +210,7 @@ func formatWrapped(rows [][]string, width int) string {
 // wideRows returns all queues with all columns.
 func wideRows(queues []observe.Queue) [][]string {
 	rows := [][]string{{"QUEUE", "CONTROLLER", "DEPTH", "IN FLIGHT", "WORKERS", "DELAYED", "ADDS", "GETS", "DONE", "RETRIES", "REQUEUES", "ADDS/S", "DONE/S",
-		"QUEUE P50", "QUEUE P99", "QUEUE MAX", "WORK P50", "WORK P99", "WORK MAX", "UNFINISHED", "LONGEST"}}
+		"WAIT P50", "WAIT P99", "WAIT MAX", "WORK P50", "WORK P99", "WORK MAX", "UNFINISHED", "LONGEST"}}
 	for _, q := range queues {
 		workers, delayed := "", ""
 		if q.Workers > 0 {

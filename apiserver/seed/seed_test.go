@@ -2,21 +2,44 @@ package seed
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/ctrlplane/ctrlplane/internal/upstreamversion"
 )
+
+// Each version that Kubernetes can be has a seed, and the program has no others.
+func TestEachVersionHasASeed(t *testing.T) {
+	entries, err := files.ReadDir(".")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got, want []string
+	for _, e := range entries {
+		got = append(got, e.Name())
+	}
+	for _, minor := range upstreamversion.Minors() {
+		want = append(want, FileName(minor))
+	}
+	slices.Sort(want)
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("make seed (-want +got):\n%s", diff)
+	}
+}
 
 func TestPairsHaveNewIdentities(t *testing.T) {
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	uids := map[string]string{}
 	for range 2 {
-		pairs, err := Pairs("1.37", now)
+		pairs, err := Pairs(upstreamversion.Minors()[0], now)
 		if err != nil {
 			t.Fatal(err)
 		}

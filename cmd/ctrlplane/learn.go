@@ -43,9 +43,11 @@ func newLearnCommand(t *target) *cobra.Command {
 		Long: `Take a lesson of about ten minutes: you work with kubectl, here or in another
 shell; the lesson detects what you did, shows how the controllers reacted, and
 asks questions. It uses the default control plane or the one that you name, in a
-namespace of its own, or starts a control plane for the lesson if the default one is
-not running. At the end, also after Ctrl-C, it deletes the namespace and reverts
-interventions on controllers and nodes.
+namespace of its own, or starts a control plane for the lesson if that is not running.
+At the end it deletes the namespace and reverts interventions on controllers and nodes.
+
+Each control plane that you name has a progress of its own: students who share an
+account each take a --name.
 
 LESSON is a number or a name from --list. FILE.md is a lesson that you have
 written: lessons are Markdown files. A lesson runs shell commands as you: on a
@@ -56,7 +58,9 @@ address, and sees the progress of each student who runs a lesson with --join.`,
 		Example: `  ctrlplane learn --list
   ctrlplane learn 1
   ctrlplane learn 1 --web
-  ctrlplane learn --resume
+  ctrlplane learn --resume               the lesson that you left last
+  ctrlplane learn 4 --resume
+  ctrlplane learn 1 --name ann           on a control plane, and with progress, of Ann's own
   ctrlplane learn --class /srv/class.jsonl               the teacher
   ctrlplane learn 1 --join /srv/class.jsonl --as Ann     a student
   ctrlplane learn my-lesson.md --check   only report the errors in the file
@@ -87,7 +91,7 @@ address, and sees the progress of each student who runs a lesson with --join.`,
 	f := cmd.Flags()
 	f.BoolVar(&l.list, "list", false, "list the lessons and your progress")
 	l.output.add(cmd)
-	f.BoolVar(&l.resume, "resume", false, "continue where you left off; earlier steps are repeated automatically")
+	f.BoolVar(&l.resume, "resume", false, "continue LESSON, or the one that you left last; earlier steps are repeated automatically")
 	f.BoolVar(&l.auto, "auto", false, "perform all tasks automatically, and fail if a check does not hold; without a lesson: all lessons")
 	f.BoolVar(&l.yes, "yes", false, "do not ask before running the shell commands of a lesson file")
 	f.BoolVar(&l.check, "check", false, "report the errors in a lesson file, all of them, without running it")
@@ -106,7 +110,7 @@ func (l *learnCommand) run(ctx context.Context, out io.Writer, args []string) er
 	if err != nil {
 		return err
 	}
-	path, progress, err := readProgress()
+	path, progress, err := l.readProgress()
 	switch lists := l.list || len(args) == 0 && !l.resume; {
 	case datadir.IsStateFolderError(err) && l.auto: // needs none
 	case datadir.IsStateFolderError(err) && lists:
@@ -124,7 +128,7 @@ func (l *learnCommand) run(ctx context.Context, out io.Writer, args []string) er
 		return err
 	}
 	if l.check {
-		return printChecked(out, chosen)
+		return printChecked(out, chosen[0])
 	}
 	if err := learn.CheckShell(); err != nil {
 		return err
@@ -133,16 +137,6 @@ func (l *learnCommand) run(ctx context.Context, out io.Writer, args []string) er
 		return err
 	}
 	return l.runLessons(ctx, chosen, &progress, path)
-}
-
-// printChecked says that lessons have no errors: they were parsed.
-func printChecked(out io.Writer, list []chosenLesson) error {
-	for _, c := range list {
-		if _, err := fmt.Fprintf(out, "%s: no errors, %s\n", words.OneLine(c.key), words.Count(len(c.Steps), "step")); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // confirmFile asks the user whether to run the shell commands of a lesson file.
@@ -184,10 +178,19 @@ func progressPath() (string, error) {
 	return filepath.Join(dir, "learn.json"), err
 }
 
-func readProgress() (path string, p learn.Progress, err error) {
+// progressOwner is the control plane that the user has named, whose progress is used; empty for the default one.
+func (l *learnCommand) progressOwner() string {
+	path, err := l.target.dataDirPath()
+	if main, mainErr := datadir.Path("default", ""); err != nil || mainErr == nil && path == main {
+		return ""
+	}
+	return path
+}
+
+func (l *learnCommand) readProgress() (path string, p learn.Progress, err error) {
 	path, err = progressPath()
 	if err == nil {
-		p, err = learn.ReadProgress(path)
+		p, err = learn.ReadProgress(path, l.progressOwner())
 	}
 	return path, p, err
 }
@@ -224,10 +227,11 @@ func (l *learnCommand) chooseLessons(ctx context.Context, all []*learn.Lesson, a
 	switch {
 	case len(args) == 1:
 		word = args[0]
-	case l.resume && p.Last == "":
-		return nil, fmt.Errorf("nothing to resume: begin with %s", l.target.quoteCommand("learn 1"))
 	case l.resume:
-		word = p.Last
+		if word = p.Unfinished(all); word == "" {
+			_, verb := whatNext(listLessons(all, p), all, p)
+			return nil, fmt.Errorf("nothing to resume: begin with %s", l.target.quoteCommand(verb))
+		}
 	default:
 		var list []chosenLesson
 		for _, lesson := range all {
@@ -242,14 +246,7 @@ func (l *learnCommand) chooseLessons(ctx context.Context, all []*learn.Lesson, a
 		}
 		return []chosenLesson{{lesson, lesson.Name}}, nil
 	}
-	lesson, err := learn.ReadFile(ctx, word)
-	if list, ok := errors.AsType[learn.ParseErrors](err); ok {
-		last := len(list) - 1 // printed when the command ends
-		for _, e := range list[:last] {
-			printError(e)
-		}
-		return nil, usage.Errorf("%w", list[last])
-	}
+	lesson, err := readLesson(ctx, word)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, usage.Errorf("%w", err)
 	}

@@ -23,10 +23,7 @@ type listedLesson struct {
 }
 
 func (l *learnCommand) printLessons(out io.Writer, all []*learn.Lesson, p *learn.Progress) error {
-	list := make([]listedLesson, len(all))
-	for i, lesson := range all {
-		list[i] = newListedLesson(lesson, p.Lessons[lesson.Name])
-	}
+	list := listLessons(all, p)
 	name := func(l listedLesson) string { return l.Name }
 	if done, err := writeList(l.output, out, map[string][]listedLesson{"items": list}, list, name); done {
 		return err
@@ -44,11 +41,20 @@ func (l *learnCommand) printLessons(out io.Writer, all []*learn.Lesson, p *learn
 	return err
 }
 
-// whatNext says how the reader can go on: with the lesson that was left last, or else with the first one that is not done.
+func listLessons(all []*learn.Lesson, p *learn.Progress) []listedLesson {
+	list := make([]listedLesson, len(all))
+	for i, lesson := range all {
+		list[i] = newListedLesson(lesson, p.Lessons[lesson.Name])
+	}
+	return list
+}
+
+// whatNext says how the reader can go on: with the lesson that --resume continues, or else with the first one that is not done.
 func whatNext(list []listedLesson, all []*learn.Lesson, p *learn.Progress) (what, verb string) {
-	last := slices.IndexFunc(all, func(l *learn.Lesson) bool { return l.Name == p.Last })
-	if last >= 0 && list[last].LeftAt > 0 {
-		return "To continue lesson " + list[last].Number, "learn --resume"
+	unfinished := p.Unfinished(all)
+	left := slices.IndexFunc(all, func(l *learn.Lesson) bool { return l.Name == unfinished })
+	if left >= 0 && list[left].LeftAt > 0 {
+		return "To continue lesson " + list[left].Number, "learn --resume"
 	}
 	switch next := slices.IndexFunc(list, func(l listedLesson) bool { return !l.Done }); next {
 	case -1:

@@ -11,16 +11,10 @@ import (
 
 // newLessonPlane configures a control plane as "up --ephemeral" and further flags do.
 func newLessonPlane(ctx context.Context, t *target, flags []string) (*upCommand, error) {
-	u := &upCommand{target: t}
-	cmd := &cobra.Command{Use: "up", SilenceErrors: true, SilenceUsage: true}
-	u.addFlags(cmd)
-	if err := cmd.ParseFlags(flags); err != nil {
+	u, err := parseLessonPlane(t, flags)
+	if err != nil {
 		return nil, err
 	}
-	if rest := cmd.Flags().Args(); len(rest) > 0 {
-		return nil, fmt.Errorf("%q is not a flag of up", rest[0])
-	}
-	u.ephemeral = true
 	return u, u.prepareServer(ctx)
 }
 
@@ -41,4 +35,19 @@ func (u *upCommand) startForLesson(ctx context.Context) (stop func() error, err 
 		}
 		return nil
 	}, nil
+}
+
+// parseLessonPlane parses the flags of a control plane that is started for a lesson.
+func parseLessonPlane(t *target, flags []string) (*upCommand, error) {
+	u := &upCommand{target: t}
+	cmd := &cobra.Command{Use: "up", SilenceErrors: true, SilenceUsage: true}
+	u.addFlags(cmd)
+	if err := cmd.ParseFlags(flags); err != nil {
+		return nil, err
+	}
+	if rest := cmd.Flags().Args(); len(rest) > 0 {
+		return nil, fmt.Errorf("%q is not a flag of up", rest[0])
+	}
+	u.ephemeral = true
+	return u, nil
 }

@@ -8,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync/atomic"
 
 	"golang.org/x/term"
 
@@ -20,8 +19,8 @@ import (
 
 // runLessons runs lessons, on a running control plane or on one started for them.
 func (l *learnCommand) runLessons(ctx context.Context, list []chosenLesson, p *learn.Progress, path string) (err error) {
-	var busy atomic.Int32
-	ctx, release := withLessonSignals(ctx, &busy)
+	var interrupts learn.Interrupts
+	ctx, release := withLessonSignals(ctx, &interrupts)
 	defer release()
 	surviveClosedOutput() // until the process ends: main prints an error
 	ctx, lose := context.WithCancelCause(ctx)
@@ -52,7 +51,7 @@ func (l *learnCommand) runLessons(ctx context.Context, list []chosenLesson, p *l
 	o.In, o.Out, o.Text, o.Mode = os.Stdin, os.Stdout, stdout, ui.Detect(os.Stdout, os.Environ())
 	o.OnLoss = func() { warnUnread(ctx) }
 	o.Terminal = term.IsTerminal(int(os.Stdin.Fd())) && o.Mode.Live
-	o.Auto, o.Dir, o.FirstStep, o.Foreground = l.auto, l.dir, from, &busy
+	o.Auto, o.Dir, o.FirstStep, o.Interrupts = l.auto, l.dir, from, &interrupts
 	if o.Program, err = os.Executable(); err != nil {
 		return err
 	}
@@ -67,7 +66,7 @@ func (l *learnCommand) runLessons(ctx context.Context, list []chosenLesson, p *l
 			if l.auto {
 				return nil
 			}
-			if err := learn.SaveStep(path, c.key, step, len(c.Steps)); err != nil {
+			if err := learn.SaveStep(path, l.progressOwner(), c.key, step, len(c.Steps)); err != nil {
 				return fmt.Errorf("your progress cannot be saved (%w): fix the cause, or set XDG_STATE_HOME to another folder", err)
 			}
 			return nil
@@ -89,12 +88,15 @@ func (l *learnCommand) runLesson(ctx context.Context, c chosenLesson, o learn.Op
 	if err = learn.Run(ctx, c.Lesson, o); err != nil {
 		joined.sendLeft(c)
 	}
-	if at, ok := errors.AsType[*learn.LeftError](err); ok {
+	at, early := errors.AsType[*learn.LeftError](err)
+	if early && !l.auto {
 		if number, _ := c.Position(at.Step); c.CanResume(at.Step) {
 			fmt.Fprintf(out, "To continue at step %d: %s\n", number, o.Resume)
 		} else {
 			fmt.Fprintf(out, "To begin again: %s\n", l.again(c, ""))
 		}
+	}
+	if early && at.Cause == nil {
 		return true, withoutLeftError(err)
 	}
 	if err != nil {
@@ -145,8 +147,8 @@ func (l *learnCommand) traceWriter(lesson string) func(observe.Object, []byte) e
 	}
 }
 
-// findOrStartPlane connects to the running control plane. If the default one is not running
-// and none was named, it starts one, and stop stops that.
+// findOrStartPlane connects to the running control plane. If it is not running, it starts one of its name, and stop stops
+// that: unless there is one that has been stopped, or a folder was named.
 func (l *learnCommand) findOrStartPlane(ctx context.Context, out io.Writer, list []chosenLesson) (o learn.Options, stop func() error, err error) {
 	none := func() error { return nil }
 	dir, err := l.target.toChange().runningDataDir()
@@ -160,8 +162,13 @@ func (l *learnCommand) findOrStartPlane(ctx context.Context, out io.Writer, list
 	switch {
 	case errors.As(err, new(otherRunningError)):
 		why = "The default control plane is not running"
-	case !errors.As(err, new(notRunningError)) || l.target.named():
+	case !errors.As(err, new(notRunningError)):
 		return o, none, err
+	case l.target.named():
+		if path, pathErr := l.target.dataDirPath(); l.target.dataDir != "" || pathErr != nil || exists(path) {
+			return o, none, fmt.Errorf("control plane %q is not running: start it with %s", l.target.name, l.target.quoteCommand("up -d"))
+		}
+		why = fmt.Sprintf("Control plane %q is not running", l.target.name)
 	}
 	var flags []string
 	for _, c := range list {
@@ -171,6 +178,11 @@ func (l *learnCommand) findOrStartPlane(ctx context.Context, out io.Writer, list
 	if err != nil {
 		return o, none, usage.Errorf("lesson %s: plane: %w", list[0].Name, err)
 	}
+	if l.target.named() {
+		if err := u.rejectTakenName(); err != nil {
+			return o, none, err
+		}
+	}
 	fmt.Fprintf(out, "%s: starting one for the lesson …\n", why)
 	if stop, err = u.startForLesson(ctx); err != nil {
 		return o, none, err
@@ -178,4 +190,9 @@ func (l *learnCommand) findOrStartPlane(ctx context.Context, out io.Writer, list
 	o.Config = u.server.RESTConfig()
 	o.Target = []string{"--data-dir", u.server.DataDir()}
 	return o, stop, nil
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
 }

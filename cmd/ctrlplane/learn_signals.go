@@ -5,9 +5,9 @@ import (
 	"errors"
 	"os"
 	"sync"
-	"sync/atomic"
 
 	"github.com/ctrlplane/ctrlplane/internal/endsignals"
+	"github.com/ctrlplane/ctrlplane/ui/learn"
 )
 
 // errInterrupted is the cause of the end of a lesson that a signal has interrupted.
@@ -15,9 +15,9 @@ var errInterrupted = errors.New("interrupted")
 
 // withLessonSignals returns a context that the first signal cancels. A second interrupt
 // ends this process without cleaning up; further signals of others, such as those of
-// timeout(1), do not: the cleanup is bounded in time. An interrupt during a foreground
-// command is meant for that command and ignored.
-func withLessonSignals(parent context.Context, foreground *atomic.Int32) (context.Context, func()) {
+// timeout(1), do not: the cleanup is bounded in time. An interrupt during a command of the
+// reader is meant for that command and ignored, one while the lesson waits ends only the wait.
+func withLessonSignals(parent context.Context, interrupts *learn.Interrupts) (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(context.WithoutCancel(parent))
 	c := make(chan os.Signal, 4)
 	stopNotifying := notifyEnd(c)
@@ -29,8 +29,9 @@ func withLessonSignals(parent context.Context, foreground *atomic.Int32) (contex
 			select {
 			case sig := <-c:
 				switch {
-				case sig == os.Interrupt && foreground.Load() > 0:
+				case sig == os.Interrupt && interrupts.ForCommand():
 				case !signals.Counts():
+				case sig == os.Interrupt && ctx.Err() == nil && interrupts.EndWait():
 				case ctx.Err() == nil:
 					cancel(errInterrupted)
 				case sig == os.Interrupt:

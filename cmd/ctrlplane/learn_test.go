@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ctrlplane/ctrlplane/internal/datadir"
 	"github.com/ctrlplane/ctrlplane/ui/learn"
 )
 
@@ -18,7 +19,7 @@ func TestLearnUsageErrors(t *testing.T) {
 		"learn 1 2":                {2, "one lesson"},
 		"learn --resume":           {1, "nothing to resume"},
 		"learn --dir x":            {2, "--dir needs a lesson"},
-		"--name demo learn 1":      {1, "--name demo up"},
+		"--data-dir x learn 1":     {1, `start it with "ctrlplane --data-dir x up -d"`},
 		"learn --check":            {2, "name a file"},
 		"learn x.md --check":       {2, "x.md"},
 		"learn x.md --check --yes": {2, "--check runs nothing"},
@@ -60,13 +61,14 @@ func TestLearnListSaysWhatIsNext(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	plane := "" // the default one
 	save := func(lesson, step int) {
 		t.Helper()
 		steps := len(all[lesson-1].Steps)
 		if step == 0 {
 			step = steps
 		}
-		if err := learn.SaveStep(path, all[lesson-1].Name, step, steps); err != nil {
+		if err := learn.SaveStep(path, plane, all[lesson-1].Name, step, steps); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -79,10 +81,69 @@ func TestLearnListSaysWhatIsNext(t *testing.T) {
 	next("To take the first lesson: ctrlplane learn 1")
 	save(1, 0)
 	next("To take the next lesson: ctrlplane learn 2")
+	h.requireFailure(t, []string{"learn", "--resume"}, 1, `nothing to resume: begin with "ctrlplane learn 2"`)
+	save(4, 2)
+	save(1, 0)
+	next("To continue lesson 4: ctrlplane learn --resume")
 	save(13, 1)
 	next("To continue lesson 13: ctrlplane learn --resume")
+	if plane, err = datadir.Path("ann", ""); err != nil {
+		t.Fatal(err)
+	}
+	save(6, 1)
+	next("To continue lesson 13: ctrlplane learn --resume")
+	if list := h.mustRun(t, "learn", "--name", "ann"); !strings.HasSuffix(list, "\nTo continue lesson 6: ctrlplane --name ann learn --resume\n") || strings.Contains(list, "done") {
+		t.Errorf("of another control plane:\n%s", list)
+	}
+	plane = ""
 	for n := range all {
 		save(n+1, 0)
 	}
 	next("To take the first lesson again: ctrlplane learn 1")
+}
+
+// A file is read with what the program knows: flags and controllers that do not exist are errors, which kinds and queues
+// may be added is noted.
+func TestLearnCheckKnowsNames(t *testing.T) {
+	h := enterHome(t)
+	write := func(front, checks string) {
+		t.Helper()
+		text := "---\ntitle: Mine\nsummary: A lesson of my own.\n" + front + "---\n\n## One\n\n```run\nuntil:\n" + checks + "```\n"
+		if err := os.WriteFile("mine.md", []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("plane: [--nodes=2, --no-such-flag]\nminutes: ten\n", "- {controller: nosuch, is: off}\n- {controller: kube-scheduler, is: runing}\n")
+	r := h.run(t, "learn", "--check", "mine.md")
+	for _, want := range []string{"mine.md:4: plane: unknown flag: --no-such-flag", `mine.md:5: "ten" is not a number`, `mine.md:12: unknown controller "nosuch"`, `mine.md:13: controller: "runing"`} {
+		if r.code != 2 || strings.Count(r.stderr, want) != 1 || strings.Count(r.stderr, "\n") != 4 {
+			t.Errorf("code %d, %q is missing:\n%s", r.code, want, r.stderr)
+		}
+	}
+	write("plane: [--nodes=2]\n", "- {queue: deplyment, of: depth}\n- {count: nosuchkind}\n- {controller: deployment, is: running}\n")
+	r = h.run(t, "learn", "--check", "mine.md")
+	for _, want := range []string{`mine.md:11: "deplyment" is not a queue of Kubernetes: did you mean "deployment"?`, `mine.md:12: "nosuchkind" is not a kind of Kubernetes`} {
+		if r.code != 0 || strings.Count(r.stderr, want) != 1 || !strings.HasSuffix(r.stdout, "mine.md: no errors, 1 step\n") {
+			t.Errorf("code %d, stdout %q, %q is missing:\n%s", r.code, r.stdout, want, r.stderr)
+		}
+	}
+}
+
+// What built-in lessons name exists.
+func TestBuiltInLessonsNameWhatExists(t *testing.T) {
+	all, err := learn.All()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, l := range all {
+		wrong, notes := l.CheckNames(knownToLessons(l.Name))
+		for _, n := range notes {
+			if !strings.Contains(n, "left out on this machine") {
+				t.Error(n)
+			}
+		}
+		if len(wrong) > 0 {
+			t.Error(wrong)
+		}
+	}
 }

@@ -15,7 +15,7 @@ const leftoverOutputDelay = 2 * time.Second
 var errOutputLost = errors.New("interrupted while its output was not read: the end of what the command printed is missing")
 
 // passedOutput passes on what a command writes. It is not done by exec.Cmd, whose Wait
-// waits for ever for an output that accepts nothing, such as a pipe that is not read.
+// has no limit for an output that accepts nothing, such as a pipe that is not read.
 type passedOutput struct {
 	to          io.Writer
 	read, write *os.File

@@ -3,18 +3,23 @@ package main
 import (
 	"strings"
 	"testing"
+
+	"github.com/ctrlplane/ctrlplane/internal/upstreamversion"
 )
 
 func TestRunKubernetesVersionErrors(t *testing.T) {
+	minors := upstreamversion.Minors()
+	oldest := minors[0]
+	two := "--kubernetes=" + oldest + "," + minors[1]
 	for args, want := range map[string]string{
-		"--kubernetes=1.33":                                    `"1.33": Kubernetes 1.37.1 can emulate 1.34, 1.35, 1.36, 1.37`,
-		"--kubernetes=1.34,1.38":                               `"1.38"`,
-		"--kubernetes=1.34,v1.34":                              "1.34 is named twice",
-		"--kubernetes=":                                        "empty value",
-		"--kubernetes=1.34,1.35 --name=x":                      "--name",
-		"--kubernetes=1.34,1.35 --port=7777":                   "--port",
-		"--kubernetes=1.34,1.35 --jobs=-1":                     "--jobs",
-		"--kubernetes=1.34,1.35 --settle --observe-records=-1": "--settle needs observation",
+		"--kubernetes=1.20":                      `"1.20": Kubernetes ` + strings.TrimPrefix(upstreamversion.Kubernetes, "v") + " can emulate " + strings.Join(minors, ", "),
+		"--kubernetes=" + oldest + ",1.99":       `"1.99"`,
+		"--kubernetes=" + oldest + ",v" + oldest: oldest + " is named twice",
+		"--kubernetes=":                          "empty value",
+		two + " --name=x":                        "--name",
+		two + " --port=7777":                     "--port",
+		two + " --jobs=-1":                       "--jobs",
+		two + " --settle --observe-records=-1":   "--settle needs observation",
 	} {
 		t.Run(args, func(t *testing.T) {
 			h := enterHome(t)

@@ -46,8 +46,9 @@ func newStatusCommand(t *target) *cobra.Command {
 		Short: "Show once whether it is ready and settled, its work queues and its controllers",
 		Long: `Show whether the control plane is ready and settled, then what fails, then the work
 queues that have had work, the clients, and the controllers that are off, as the live
-view does. Settled means that no key of a controller is queued, in progress or due
-within a second, no write is in flight, every informer has caught up with the last
+view does. The quantiles of WAIT and WORK are since the start; the view has those of
+the last minute. Settled means that no key of a controller is queued, in progress or
+due within a second, no write is in flight, every informer has caught up with the last
 write, and nothing has been written, delivered or synced for a moment: 10 ms while the
 process is idle, half a second otherwise and with --etcd-endpoints. With
 --leader-elect, a control plane that waits for the lease is on standby, not settled.

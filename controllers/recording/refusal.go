@@ -138,7 +138,7 @@ func withoutObjects(text string) string {
 			b.WriteString(ellipsis)
 			break
 		}
-		begin := text[:min(len(text), MaxRefusal)] // of more, a search would be slow, and in vain
+		begin := text[:min(len(text), MaxRefusal)] // of more, a search would be slow, and find nothing
 		at := quoted.FindStringSubmatchIndex(begin)
 		if at == nil {
 			b.WriteString(begin)

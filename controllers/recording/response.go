@@ -86,9 +86,10 @@ type statusCause struct {
 
 // OwnerReference is an owner of an object.
 type OwnerReference struct {
-	Kind string `json:"kind"`
-	Name string `json:"name"`
-	UID  string `json:"uid"`
+	APIVersion string `json:"apiVersion"` // "" in an event of a watch
+	Kind       string `json:"kind"`
+	Name       string `json:"name"`
+	UID        string `json:"uid"`
 }
 
 // AddTo completes the record of the call with the summary.
@@ -370,6 +371,8 @@ func (s *ResponseSummary) parseMetadata(data []byte) {
 					owner.Name = string(v)
 				case 4:
 					owner.UID = string(v)
+				case 5:
+					owner.APIVersion = string(v)
 				}
 			})
 			s.Metadata.OwnerReferences = append(s.Metadata.OwnerReferences, owner)

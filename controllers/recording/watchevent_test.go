@@ -38,7 +38,7 @@ func TestWatchEventsAreParsed(t *testing.T) {
 	}, Spec: corev1.PodSpec{NodeName: "n"}}
 	want := ResponseSummary{Kind: "Pod"}
 	want.Metadata.Name, want.Metadata.Namespace, want.Metadata.UID, want.Metadata.ResourceVersion = "web-1", "ns", "u", "9"
-	want.Metadata.OwnerReferences = []OwnerReference{{"ReplicaSet", "web", "o1"}, {"Site", "shop", "o2"}}
+	want.Metadata.OwnerReferences = []OwnerReference{{Kind: "ReplicaSet", Name: "web", UID: "o1"}, {Kind: "Site", Name: "shop", UID: "o2"}}
 	want.Metadata.Deleting = true
 	end := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{ResourceVersion: "12", Annotations: map[string]string{metav1.InitialEventsAnnotationKey: "true"}}}
 	for _, media := range []string{runtime.ContentTypeJSON, runtime.ContentTypeProtobuf} {

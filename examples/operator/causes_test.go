@@ -38,7 +38,7 @@ func (t *siteTest) isExplained(name string) bool {
 		t.Fatal(err)
 	}
 	for _, link := range chain.Links {
-		if link.Cause != nil && link.Cause.Certainty != trace.Exact {
+		if link.Cause != nil && link.Cause.Certainty != trace.Certain {
 			return false // until its sync is reported
 		}
 	}

@@ -54,7 +54,7 @@ func (l *listener) Accept() (net.Conn, error) {
 	if !isTCP || !isSameMachine(local, remote) {
 		return c, nil
 	}
-	return conn{c, &address{Addr: local, find: func() (string, bool) { return l.finder.program(local, remote) }}}, nil
+	return conn{c, &address{Addr: local, find: func() (process, bool) { return l.finder.process(local, remote) }}}, nil
 }
 
 // isSameMachine reports whether the ends of a connection are on one machine.
@@ -79,21 +79,20 @@ type finder struct {
 	recent []int // the ids of processes that were found
 }
 
-// program returns the name of the program that has connected from an address to another one, which is "" if
-// that has none. found is false if its process was not found.
-func (f *finder) program(to, from *net.TCPAddr) (name string, found bool) {
+// process returns the process that has connected from an address to another one. found is false if it was not found.
+func (f *finder) process(to, from *net.TCPAddr) (found process, ok bool) {
 	socket := f.socket(to, from)
 	if socket == "" {
-		return "", false
+		return process{}, false
 	}
 	deadline := time.Now().Add(maxTime)
 	for range maxAttempts {
 		p, ok := f.owner(socket, deadline)
 		if !ok {
-			return "", false
+			return process{}, false
 		}
 		if p.PID == os.Getpid() {
-			return "", true
+			return process{id: p.PID}, true
 		}
 		c := commandOf(p)
 		if c.executable == "" || len(c.args) == 0 || !hasOpen(p, socket) { // a child of the program, which has executed another one
@@ -101,11 +100,11 @@ func (f *finder) program(to, from *net.TCPAddr) (name string, found bool) {
 		}
 		f.noteRecent(p.PID)
 		if name := c.programName(); !slices.Contains(forwarders, name) {
-			return name, true
+			return process{p.PID, name}, true
 		}
-		return "", true
+		return process{}, true
 	}
-	return "", false
+	return process{}, false
 }
 
 // owner returns a process that has a socket open.

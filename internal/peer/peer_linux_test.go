@@ -80,15 +80,15 @@ func TestFindProgram(t *testing.T) {
 		fakeProcess{firstID + 4, "", nil, 110},
 	)
 	for socket, want := range map[int]struct {
-		name  string
+		process
 		found bool
 	}{
-		100: {"operator.py", true}, 101: {"op.mjs", true}, 102: {"operator", true}, 103: {"", true}, 104: {"", true},
-		109: {"", true}, 110: {"", false}, 111: {"", false},
+		100: {process{firstID, "operator.py"}, true}, 101: {process{firstID + 1, "op.mjs"}, true}, 102: {process{firstID + 2, "operator"}, true},
+		103: {process{}, true}, 104: {process{}, true}, 109: {process{id: os.Getpid()}, true}, 110: {}, 111: {},
 	} {
 		for range 2 { // the second one looks at the processes that were found
-			if got, found := f.program(nil, &net.TCPAddr{Port: socket}); got != want.name || found != want.found {
-				t.Errorf("socket %d: got %q, %v, want %v", socket, got, found, want)
+			if got, found := f.process(nil, &net.TCPAddr{Port: socket}); got != want.process || found != want.found {
+				t.Errorf("socket %d: got %v, %v, want %v", socket, got, found, want)
 			}
 		}
 	}
@@ -121,12 +121,12 @@ func TestFindProgramThatForks(t *testing.T) {
 		}
 		executed <- err
 	}()
-	got, _ := f.program(nil, &net.TCPAddr{Port: 100})
+	got, _ := f.process(nil, &net.TCPAddr{Port: 100})
 	if err := <-executed; err != nil {
 		t.Fatal(err)
 	}
-	if got != "operator.py" {
-		t.Errorf("got %q", got)
+	if want := (process{firstID, "operator.py"}); got != want {
+		t.Errorf("got %v, want %v", got, want)
 	}
 }
 
@@ -186,7 +186,7 @@ func TestMain(m *testing.M) {
 func TestProgram(t *testing.T) {
 	testutil.NeedSocketDiag(t)
 	s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
-		fmt.Fprintf(w, "%s from %s\n", Program(req), req.RemoteAddr)
+		fmt.Fprintf(w, "%s %s from %s\n", Program(req), Process(req), req.RemoteAddr)
 	}))
 	s.Listener = Listen(s.Listener)
 	s.Start()
@@ -199,9 +199,9 @@ func TestProgram(t *testing.T) {
 	cmd.Args[0], cmd.Env = "./site-operator", append(os.Environ(), urlEnv+"="+s.URL)
 	out, err := cmd.CombinedOutput()
 	lines := strings.Split(strings.TrimSpace(string(out)), "\n")
-	if err != nil || len(lines) != 3 || lines[0] != lines[1] || !strings.HasPrefix(lines[0], "site-operator from ") {
+	if err != nil || len(lines) != 3 || lines[0] != lines[1] || !strings.HasPrefix(lines[0], fmt.Sprintf("site-operator %d from ", cmd.Process.Pid)) {
 		t.Errorf("got %v, %s", err, out)
-	} else if !strings.HasPrefix(lines[2], " from ") {
+	} else if !strings.HasPrefix(lines[2], "  from ") {
 		t.Errorf("a proxy has the name of a program: %s", lines[2])
 	}
 
@@ -210,10 +210,10 @@ func TestProgram(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer resp.Body.Close()
-	if own, err := io.ReadAll(resp.Body); err != nil || !strings.HasPrefix(string(own), " from ") {
+	if own, err := io.ReadAll(resp.Body); err != nil || !strings.HasPrefix(string(own), fmt.Sprintf(" %d from ", os.Getpid())) {
 		t.Errorf("of this process: got %v, %s", err, own)
 	}
-	if got := Program(httptest.NewRequest(http.MethodGet, "/", nil)); got != "" {
-		t.Errorf("without a connection: got %q", got)
+	if req := httptest.NewRequest(http.MethodGet, "/", nil); Program(req) != "" || Process(req) != "" {
+		t.Errorf("without a connection: got %q, %q", Program(req), Process(req))
 	}
 }

@@ -12,16 +12,16 @@ func TestAttempts(t *testing.T) {
 		want     string
 	}{{0, "1 1 1 1 1"}, {1, " 2 2 2 2"}, {2, "  3 3 3"}, {3, "    "}} {
 		attempts := 0
-		a := &address{find: func() (string, bool) {
+		a := &address{find: func() (process, bool) {
 			attempts++
 			if attempts <= tt.failures {
-				return "", false
+				return process{}, false
 			}
-			return fmt.Sprint(attempts), true
+			return process{id: attempts, program: fmt.Sprint(attempts)}, true
 		}}
-		got := a.program()
+		got := a.process().program
 		for range 4 {
-			got += " " + a.program()
+			got += " " + a.process().program
 		}
 		if got != tt.want {
 			t.Errorf("after %d failures: got %q, want %q", tt.failures, got, tt.want)
@@ -32,9 +32,9 @@ func TestAttempts(t *testing.T) {
 // TestNoNameIsFinal: a process that was found, and has no name, is not looked for again.
 func TestNoNameIsFinal(t *testing.T) {
 	attempts := 0
-	a := &address{find: func() (string, bool) { attempts++; return "", true }}
+	a := &address{find: func() (process, bool) { attempts++; return process{}, true }}
 	for range 3 {
-		a.program()
+		a.process()
 	}
 	if attempts != 1 {
 		t.Errorf("it was looked for %d times", attempts)

@@ -22,7 +22,7 @@ func Await(t testing.TB, what string, holds func() bool) {
 		select {
 		case <-time.After(max(5*time.Millisecond, 2*time.Since(asked), min(time.Since(start)/20, 100*time.Millisecond))):
 		case <-deadline:
-			t.Fatalf("waited %v in vain: %s", awaitTimeout, what)
+			t.Fatalf("timed out after %v: %s", awaitTimeout, what)
 		}
 	}
 }

@@ -54,6 +54,21 @@ const placeholder = "$Format:"
 // Kubernetes is the release of Kubernetes that this module contains.
 const Kubernetes = "v1.37.1"
 
+// emulatedMinors is how many minor versions before its own Kubernetes can emulate: see
+// kubeEffectiveVersionFloors in k8s.io/apiserver/pkg/util/compatibility.
+const emulatedMinors = 3
+
+// Minors returns the minor versions that Kubernetes can be, as 1.35, the oldest first. The
+// last one is its own.
+func Minors() []string {
+	own := utilversion.MustParseSemantic(Kubernetes)
+	var list []string
+	for minor := own.Minor() - emulatedMinors; minor <= own.Minor(); minor++ {
+		list = append(list, fmt.Sprintf("%d.%d", own.Major(), minor))
+	}
+	return list
+}
+
 var initErr error
 
 func init() { initErr = set(Kubernetes) }

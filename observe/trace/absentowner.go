@@ -5,17 +5,13 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ctrlplane/ctrlplane/internal/controllernames"
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
-// The garbage collector deletes an object if none of its owners exists. It looks up an owner that it does not know in
-// a sync of the owner's key, from whose result follows the sync of the object, or else in that sync itself.
-const (
-	garbageCollector = "garbage-collector-controller"
-	itemQueue        = "garbage_collector_attempt_to_delete"
-)
-
-// absentOwner is an owner because of whose absence the garbage collector has deleted an object.
+// absentOwner is an owner because of whose absence the garbage collector has deleted an object: it deletes one if none
+// of its owners exists. It looks up an owner that it does not know in a sync of the owner's key, from whose result
+// follows the sync of the object, or else in that sync itself.
 type absentOwner struct {
 	object  *observe.Object // with its name at least
 	missing bool            // no such object existed; otherwise, none with the UID of the owner reference
@@ -27,12 +23,12 @@ type absentOwner struct {
 func (g *graph) noteAbsentOwners(missed uint64) {
 	notFound := map[*Node][]*observe.Object{} // what was not found in a sync
 	for _, c := range g.calls {
-		if c.Controller == garbageCollector && c.Verb == "get" && c.Status == http.StatusNotFound && c.causedBy != nil {
+		if c.Controller == controllernames.GarbageCollector && c.Verb == "get" && c.Status == http.StatusNotFound && c.causedBy != nil {
 			notFound[c.causedBy] = append(notFound[c.causedBy], c.Object)
 		}
 	}
 	for _, c := range g.calls {
-		if c.Controller != garbageCollector || c.Verb != "delete" || c.causedBy == nil {
+		if c.Controller != controllernames.GarbageCollector || c.Verb != "delete" || c.causedBy == nil {
 			continue
 		}
 		owner := c.causedBy.lookup()
@@ -51,12 +47,12 @@ func (g *graph) noteAbsentOwners(missed uint64) {
 // exist, if the sync n of a dependent's key follows from that, and nil otherwise.
 func (n *Node) lookup() *Node {
 	isFromSync := func(n *Node) bool {
-		return n.Kind == Sync && n.causedBy != nil && n.causedBy.Kind == Sync && n.Cause.Rule == BySync && n.Cause.Certainty == Exact
+		return n.Kind == Sync && n.causedBy != nil && n.causedBy.Kind == Sync && n.Cause.Rule == BySync && n.Cause.Certainty == Certain
 	}
-	if !isFromSync(n) || !isFromSync(n.causedBy) || n.Queue != itemQueue {
+	if !isFromSync(n) || !isFromSync(n.causedBy) || n.Queue != controllernames.GarbageCollectorQueue {
 		return nil
 	}
-	if by := n.causedBy.causedBy; by.Queue == itemQueue && by.KeyBasis.Certain() && by.Key != "" {
+	if by := n.causedBy.causedBy; by.Queue == controllernames.GarbageCollectorQueue && by.KeyBasis.Certain() && by.Key != "" {
 		return by
 	}
 	return nil

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ctrlplane/ctrlplane/internal/controllernames"
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
@@ -15,27 +16,27 @@ func TestAbsentOwners(t *testing.T) {
 	}
 	child, owner := configMap("child"), configMap("parent")
 	const changes = "garbage_collector_graph_changes"
-	parent := &observe.Delivered{Controller: garbageCollector, Change: observe.Listed, Object: owner, ResourceVersion: "5"}
+	parent := &observe.Delivered{Controller: controllernames.GarbageCollector, Change: observe.Listed, Object: owner, ResourceVersion: "5"}
 	namesake := *parent
 	namesake.Object = observe.Object{Resource: "secrets", Kind: "Secret", Namespace: "default", Name: "parent"}
 	owner.Kind = "" // the garbage collector reads metadata
 	call := func(verb string, o observe.Object, status int, sync uint64) *observe.Called {
-		return &observe.Called{Controller: garbageCollector, Verb: verb, Object: o, Status: status, Sync: sync}
+		return &observe.Called{Controller: controllernames.GarbageCollector, Verb: verb, Object: o, Status: status, Sync: sync}
 	}
 	deletes := call("delete", child, 200, 4)
 	deletes.Wrote = []observe.Written{{Resource: "configmaps", Namespace: "default", Name: "child", ResourceVersion: "9", Deleted: true}}
 	created := &observe.Called{Controller: "kubectl", Verb: "create", Object: child, Status: 201, ResourceVersion: "7", Client: &observe.Caller{User: "kubernetes-admin"},
 		Wrote: []observe.Written{{Resource: "configmaps", Namespace: "default", Name: "child", ResourceVersion: "7"}}}
-	added := &observe.Delivered{Controller: garbageCollector, Change: observe.Added, Object: child, ResourceVersion: "7", Queues: []string{changes}, Adds: []uint64{1}}
-	seen := &observe.Synced{Controller: garbageCollector, Queue: changes, ID: 1, Key: "default/child", KeyBasis: observe.BasisEvent, Add: 1, Cause: 2, Sure: true}
-	ofOwner := &observe.Synced{Controller: garbageCollector, Queue: itemQueue, ID: 2, Key: "default/parent", KeyBasis: observe.BasisLog, Add: 1, CauseSync: 1, Sure: true}
-	removed := &observe.Synced{Controller: garbageCollector, Queue: changes, ID: 3, Add: 2, CauseSync: 2, Sure: true}
-	ofChild := &observe.Synced{Controller: garbageCollector, Queue: itemQueue, ID: 4, Key: "default/child", KeyBasis: observe.BasisLog, Add: 2, CauseSync: 3, Sure: true}
+	added := &observe.Delivered{Controller: controllernames.GarbageCollector, Change: observe.Added, Object: child, ResourceVersion: "7", Queues: []string{changes}, Adds: []uint64{1}}
+	seen := &observe.Synced{Controller: controllernames.GarbageCollector, Queue: changes, ID: 1, Key: "default/child", KeyBasis: observe.BasisEvent, Add: 1, Cause: 2, Sure: true}
+	ofOwner := &observe.Synced{Controller: controllernames.GarbageCollector, Queue: controllernames.GarbageCollectorQueue, ID: 2, Key: "default/parent", KeyBasis: observe.BasisLog, Add: 1, CauseSync: 1, Sure: true}
+	removed := &observe.Synced{Controller: controllernames.GarbageCollector, Queue: changes, ID: 3, Add: 2, CauseSync: 2, Sure: true}
+	ofChild := &observe.Synced{Controller: controllernames.GarbageCollector, Queue: controllernames.GarbageCollectorQueue, ID: 4, Key: "default/child", KeyBasis: observe.BasisLog, Add: 2, CauseSync: 3, Sure: true}
 	atOnce := *ofChild
 	atOnce.CauseSync = 1
-	elsewhere := &observe.Logged{Controller: garbageCollector, Level: -2, Message: otherNamespace, Sync: 1, Attrs: []observe.Attr{{Key: "item", Value: "default/child"}, {Key: "owner", Value: "ConfigMap shop/parent"}}}
-	other := &observe.Delivered{Controller: garbageCollector, Change: observe.Deleted, Object: configMap("other"), Queues: []string{changes}, Adds: []uint64{2}}
-	ofOther := &observe.Synced{Controller: garbageCollector, Queue: changes, ID: 3, Key: "default/other", KeyBasis: observe.BasisEvent, Add: 2, Cause: 4, Sure: true}
+	elsewhere := &observe.Logged{Controller: controllernames.GarbageCollector, Level: -2, Message: otherNamespace, Sync: 1, Attrs: []observe.Attr{{Key: "item", Value: "default/child"}, {Key: "owner", Value: "ConfigMap shop/parent"}}}
+	other := &observe.Delivered{Controller: controllernames.GarbageCollector, Change: observe.Deleted, Object: configMap("other"), Queues: []string{changes}, Adds: []uint64{2}}
+	ofOther := &observe.Synced{Controller: controllernames.GarbageCollector, Queue: changes, ID: 3, Key: "default/other", KeyBasis: observe.BasisEvent, Add: 2, Cause: 4, Sure: true}
 	for name, c := range map[string]struct {
 		events []observe.Event
 		want   string
@@ -54,7 +55,7 @@ func TestAbsentOwners(t *testing.T) {
 			t.Fatal(err)
 		}
 		got := strings.Join(strings.Fields(writeString(t, chain, Text, Style{})), " ")
-		if want := garbageCollector + " deleted ConfigMap child " + c.want; !strings.Contains(got, want) {
+		if want := controllernames.GarbageCollector + " deleted ConfigMap child " + c.want; !strings.Contains(got, want) {
 			t.Errorf("%s: want %q in\n%s", name, want, got)
 		}
 	}

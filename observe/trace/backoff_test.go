@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ctrlplane/ctrlplane/internal/controllernames"
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
@@ -92,7 +93,7 @@ func TestGrowingDelaysAreNoLoop(t *testing.T) {
 		at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 		for i := range len(tc.delays) + 1 {
 			s := &observe.Synced{
-				Controller: garbageCollector, Queue: itemQueue, ID: uint64(i + 1), Key: "default/keep", KeyBasis: observe.BasisLog,
+				Controller: controllernames.GarbageCollector, Queue: controllernames.GarbageCollectorQueue, ID: uint64(i + 1), Key: "default/keep", KeyBasis: observe.BasisLog,
 				Add: uint64(i + 1), Timed: i > 0, Sure: true, Took: ms / 10,
 			}
 			if i < len(tc.delays) {

@@ -8,37 +8,37 @@
 //
 // Each link names the Rule by which it is known, and its Certainty:
 //
-//   - ByCall: the record of a call names the sync that made it. Exact. Likely if it names
+//   - ByCall: the record of a call names the sync that made it. Certain. Likely if it names
 //     the sync that has started the goroutine of the call and had ended by then.
 //   - ByKey: a call was made outside of any sync, during one sync of its controller only,
 //     or one of the object: some workers pass their keys to other goroutines. Likely.
-//   - ByStorage: the storage reports that it wrote the version for the call. Exact. The
+//   - ByStorage: the storage reports that it wrote the version for the call. Certain. The
 //     next three rules serve records without such reports.
 //   - ByVersion: a call was answered with the version that was delivered. A write
 //     without an effect is answered with the existing version, so this alone is not
-//     exact. Exact are: a create; a delete that was answered with the last version of
+//     certain. Certain are: a create; a delete that was answered with the last version of
 //     the object; and an update, since it names the version that it changes, if no
 //     record shows that the new version, or a later one of any object, was known
 //     before the call began, no other call was answered with it, and the object was
 //     not removed meanwhile.
 //   - ByDeletion: a delete was answered without the object, as the API server does if
-//     that call has removed it. Exact if there is one such call and one such
+//     that call has removed it. Certain if there is one such call and one such
 //     deletion, or if the UIDs match. Or the API server has deleted a custom resource itself, as its definition was
 //     deleted before. Likely.
 //   - ByWrite: a call was in flight when the object changed, and it is of a kind whose
 //     answer does not contain the version that it makes: the removal of the last
 //     finalizer, a graceful delete, a delete of a collection, a binding. Likely.
 //   - ByAdd: the time that a key was queued identifies the add that a sync follows, if
-//     only one matches, and the event names its adds. Exact. If several match, the one of
+//     only one matches, and the event names its adds. Certain. If several match, the one of
 //     the most closely related object. Likely. A queue with some hundred keys does not know
 //     the add for certain, nor does a client that reports an unsure one: then it is what
 //     the record names, or else an event whose handler ran at that time. Likely.
-//   - ByRetry: an earlier sync requeued the key. Exact if the queue's timer added it
+//   - ByRetry: an earlier sync requeued the key. Certain if the queue's timer added it
 //     when that sync said, no other node delayed a key that may be the same and was due
 //     then or up to 5 s before, and both logs name the key. Likely if the timer was late.
 //   - BySync: another sync of the controller added the key, as the garbage collector's
-//     queues feed each other, as the queue reports. Exact. Likely if it is not sure.
-//   - ByDelay: an event's handler added the key with a delay. Exact as for ByRetry, if
+//     queues feed each other, as the queue reports. Certain. Likely if it is not sure.
+//   - ByDelay: an event's handler added the key with a delay. Certain as for ByRetry, if
 //     the key is that of the event's object. If the delay is not known: the controller
 //     received an event of the object. Likely. So it is if a goroutine of the handler added the key more than a second
 //     later, as when a simulated container has ended. The node controllers mark, taint and evict by

@@ -3,10 +3,9 @@ package trace
 import (
 	"strings"
 
+	"github.com/ctrlplane/ctrlplane/internal/controllernames"
 	"github.com/ctrlplane/ctrlplane/observe"
 )
-
-const cronJobController = "cronjob-controller"
 
 // dueStart is the start of a CronJob for which its controller has created a Job, or has deleted the one before.
 type dueStart struct {
@@ -22,7 +21,7 @@ func (g *graph) noteDueStarts() {
 	last := map[observe.Object]string{} // by CronJob, the Job that was created last
 	before := map[*Node]string{}        // by creation in starts, the Job that was created before
 	for _, c := range g.calls {
-		if c.Controller != cronJobController || c.Object.Resource != "jobs" || c.Verb != "create" {
+		if c.Controller != controllernames.CronJob || c.Object.Resource != "jobs" || c.Verb != "create" {
 			continue
 		}
 		cronJob := cronJobOf(c.Object)
@@ -46,7 +45,7 @@ func (g *graph) noteDueStarts() {
 // scheduledSync returns the sync of the CronJob controller that has written a Job, if a timer has queued its key; else nil.
 func (n *Node) scheduledSync() *Node {
 	s := n.causedBy
-	if n.Controller != cronJobController || n.Object.Resource != "jobs" || n.Subresource != "" || s == nil || s.Kind != Sync || s.Cause == nil {
+	if n.Controller != controllernames.CronJob || n.Object.Resource != "jobs" || n.Subresource != "" || s == nil || s.Kind != Sync || s.Cause == nil {
 		return nil
 	}
 	if s.causedBy.Kind == Sync || s.Cause.Rule == ByDelay {

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/ctrlplane/ctrlplane/internal/controllernames"
 	"github.com/ctrlplane/ctrlplane/internal/words"
 	"github.com/ctrlplane/ctrlplane/observe"
 )
@@ -44,7 +45,7 @@ type evictionTimer struct {
 func (g *graph) eventsOfEvictions() func(c *Node, node string) []*Node {
 	byPlace := map[place][]*Node{}
 	for _, e := range g.events {
-		if e.Controller == taintEviction && e.Change != observe.Resynced {
+		if e.Controller == controllernames.TaintEviction && e.Change != observe.Resynced {
 			byPlace[placeOf(e.Object)] = append(byPlace[placeOf(e.Object)], e)
 		}
 	}

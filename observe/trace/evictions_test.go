@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ctrlplane/ctrlplane/internal/controllernames"
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
@@ -31,7 +32,7 @@ func (s *evictionStory) taint(client string, taints ...string) {
 	node := observe.Object{Resource: "nodes", Kind: "Node", Name: "n1"}
 	v, wrote := s.written(node)
 	s.add(&observe.Called{Controller: client, Client: &observe.Caller{}, Verb: "patch", Object: node, Status: 200, ResourceVersion: v, Wrote: wrote})
-	s.add(&observe.Delivered{Controller: taintEviction, Change: observe.Updated, Object: node, ResourceVersion: v,
+	s.add(&observe.Delivered{Controller: controllernames.TaintEviction, Change: observe.Updated, Object: node, ResourceVersion: v,
 		Queues: []string{noExecute}, Adds: []uint64{uint64(s.version)}, NoExecute: &observe.NoExecute{Taints: taints}})
 }
 
@@ -40,14 +41,14 @@ func (s *evictionStory) create(tolerations ...observe.Toleration) {
 	web := pod("web")
 	v, wrote := s.written(web)
 	s.add(&observe.Called{Controller: "kubectl (admin)", Client: &observe.Caller{}, Verb: "create", Object: web, Status: 201, ResourceVersion: v, Wrote: wrote})
-	added := &observe.Delivered{Controller: taintEviction, Change: observe.Added, Object: web, ResourceVersion: v}
+	added := &observe.Delivered{Controller: controllernames.TaintEviction, Change: observe.Added, Object: web, ResourceVersion: v}
 	if tolerations != nil {
 		added.NoExecute = &observe.NoExecute{Tolerations: tolerations}
 	}
 	s.add(added)
 	v, wrote = s.written(web)
 	s.add(&observe.Called{Controller: "kube-scheduler", Verb: "create", Subresource: "binding", Object: web, Status: 201, BoundTo: "n1", Wrote: wrote})
-	s.add(&observe.Delivered{Controller: taintEviction, Change: observe.Updated, Object: web, ResourceVersion: v})
+	s.add(&observe.Delivered{Controller: controllernames.TaintEviction, Change: observe.Updated, Object: web, ResourceVersion: v})
 }
 
 // tolerate makes a client change the tolerations of the Pod.
@@ -55,7 +56,7 @@ func (s *evictionStory) tolerate(client string, tolerations ...observe.Toleratio
 	web := pod("web")
 	v, wrote := s.written(web)
 	s.add(&observe.Called{Controller: client, Client: &observe.Caller{}, Verb: "patch", Object: web, Status: 200, ResourceVersion: v, Wrote: wrote})
-	s.add(&observe.Delivered{Controller: taintEviction, Change: observe.Updated, Object: web, ResourceVersion: v, NoExecute: &observe.NoExecute{Tolerations: tolerations}})
+	s.add(&observe.Delivered{Controller: controllernames.TaintEviction, Change: observe.Updated, Object: web, ResourceVersion: v, NoExecute: &observe.NoExecute{Tolerations: tolerations}})
 }
 
 // evict makes the controller delete the Pod, and returns what why says about it.
@@ -63,7 +64,7 @@ func (s *evictionStory) evict(t *testing.T, after time.Duration) string {
 	t.Helper()
 	_, wrote := s.written(pod("web"))
 	wrote[0].Deleted = true
-	s.records = appendLater(s.records, after, &observe.Called{Controller: taintEviction, Verb: "delete", Object: pod("web"), Status: 200, Wrote: wrote})
+	s.records = appendLater(s.records, after, &observe.Called{Controller: controllernames.TaintEviction, Verb: "delete", Object: pod("web"), Status: 200, Wrote: wrote})
 	chain, err := Why(s.records, pod("web"), Options{What: Deleted})
 	if err != nil {
 		t.Fatal(err)

@@ -129,7 +129,7 @@ func (g *graph) addCall(r *observe.Record, c *observe.Called) {
 		g.syncByID[c.Sync] = s
 		g.syncs = append(g.syncs, s)
 	}
-	n.setCause(s, Exact, ByCall)
+	n.setCause(s, Certain, ByCall)
 }
 
 // completeKinds completes the kinds of custom resources in calls that were answered without the

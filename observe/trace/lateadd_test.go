@@ -10,7 +10,7 @@ import (
 // A goroutine that the handler of an event has started adds a key, at once or when something else has happened, such as the
 // end of a container.
 func TestLateAddsAreLikely(t *testing.T) {
-	for after, want := range map[time.Duration]Certainty{10 * time.Millisecond: Exact, 5 * time.Second: Likely} {
+	for after, want := range map[time.Duration]Certainty{10 * time.Millisecond: Certain, 5 * time.Second: Likely} {
 		at := time.Date(2026, 7, 1, 12, 0, 0, 0, time.UTC)
 		event := &observe.Delivered{Controller: "simulated-kubelet", Change: observe.Added, Object: pod("a"), ResourceVersion: "7", Queues: []string{"pods", "pods"}, Adds: []uint64{1, 2}}
 		sync := &observe.Synced{Controller: "simulated-kubelet", Queue: "pods", Key: "default/a", KeyBasis: observe.BasisQueue, ID: 3, Add: 2, Sure: true, Cause: 1}

@@ -53,7 +53,7 @@ func (g *graph) linkVersions() []*Node {
 		v.unselected = v.unselected || m.isStored(v)
 		c, certainty, rule := m.writeOf(v, deletions)
 		if c == nil {
-			c, certainty, rule = v.outsideWrite(), Exact, ByVersion
+			c, certainty, rule = v.outsideWrite(), Certain, ByVersion
 			c.writeRecorded = v.listed && m.storedBy(v) != nil
 			c.unrecorded = clientsRecorded && g.writesReported
 			outside = append(outside, c)

@@ -21,8 +21,8 @@ func TestLinksAreCorrectUnderLoad(t *testing.T) {
 		switch its, causes := deploymentOf(n), deploymentOf(n.causedBy); {
 		case its == causes || its == "" || causes == "":
 			right++
-		case n.Cause.Certainty == Exact:
-			t.Errorf("%s %s of %s is linked to %s of %s as exact, by %s", n.Kind, n.ID, its, n.causedBy.ID, causes, n.Cause.Rule)
+		case n.Cause.Certainty == Certain:
+			t.Errorf("%s %s of %s is linked to %s of %s as certain, by %s", n.Kind, n.ID, its, n.causedBy.ID, causes, n.Cause.Rule)
 		default:
 			t.Logf("%s %s of %s is linked to %s of %s, by %s", n.Kind, n.ID, its, n.causedBy.ID, causes, n.Cause.Rule)
 		}

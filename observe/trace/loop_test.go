@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ctrlplane/ctrlplane/internal/controllernames"
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
@@ -137,10 +138,10 @@ func TestChangesThatAreRolledOutAreALoop(t *testing.T) {
 			rs := observe.Object{Group: "apps", Resource: "replicasets", Kind: "ReplicaSet", Namespace: "default", Name: fmt.Sprint("web-", i)}
 			sync := uint64(i + 1)
 			j.add(&observe.Called{Controller: loopingClient, Client: &observe.Caller{User: "me"}, Verb: "update", Subresource: subresource, Object: web, Status: 200, ResourceVersion: version, Cause: seen})
-			event := j.add(&observe.Delivered{Controller: deploymentController, Change: observe.Updated, Object: web, ResourceVersion: version, Queues: []string{"deployment"}, Adds: []uint64{sync}})
-			j.add(&observe.Called{Controller: deploymentController, Verb: "create", Object: rs, Status: 201, ResourceVersion: fmt.Sprint(101 + 10*i), Sync: sync})
-			j.add(&observe.Called{Controller: deploymentController, Verb: "update", Subresource: "status", Object: web, Status: 200, ResourceVersion: next, Sync: sync})
-			j.add(&observe.Synced{Controller: deploymentController, Queue: "deployment", ID: sync, Key: "default/web", KeyBasis: observe.BasisQueue, Add: sync, Cause: event, Sure: true, Took: 9 * time.Millisecond, Writes: 2})
+			event := j.add(&observe.Delivered{Controller: controllernames.Deployment, Change: observe.Updated, Object: web, ResourceVersion: version, Queues: []string{"deployment"}, Adds: []uint64{sync}})
+			j.add(&observe.Called{Controller: controllernames.Deployment, Verb: "create", Object: rs, Status: 201, ResourceVersion: fmt.Sprint(101 + 10*i), Sync: sync})
+			j.add(&observe.Called{Controller: controllernames.Deployment, Verb: "update", Subresource: "status", Object: web, Status: 200, ResourceVersion: next, Sync: sync})
+			j.add(&observe.Synced{Controller: controllernames.Deployment, Queue: "deployment", ID: sync, Key: "default/web", KeyBasis: observe.BasisQueue, Add: sync, Cause: event, Sure: true, Took: 9 * time.Millisecond, Writes: 2})
 			seen = j.add(&observe.Delivered{Controller: loopingClient, Change: observe.Updated, Object: web, ResourceVersion: next})
 		}
 		var found []Loop

@@ -4,6 +4,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/ctrlplane/ctrlplane/internal/controllernames"
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
@@ -44,12 +45,10 @@ func (g *graph) linkMerged() {
 	}
 }
 
-const deploymentController = "deployment-controller"
-
 // isPodOfDeployment reports whether n is an event of a Pod for the Deployment controller, which ignores all but deletions:
 // that of the last Pod of a Deployment queues its key, if the strategy is Recreate.
 func (n *Node) isPodOfDeployment() bool {
-	return n.Controller == deploymentController && n.Object.Group == "" && n.Object.Resource == "pods"
+	return n.Controller == controllernames.Deployment && n.Object.Group == "" && n.Object.Resource == "pods"
 }
 
 // lastPods returns the deletions after which a Deployment had no Pod, with its key.
@@ -82,7 +81,7 @@ func (g *graph) lastPods() map[*Node]string {
 func (g *graph) scalingSyncs() map[*Node]bool {
 	found := map[*Node]bool{}
 	for _, c := range g.calls {
-		if c.Controller == deploymentController && c.isWrite() && c.Object.Resource == "replicasets" && c.causedBy != nil {
+		if c.Controller == controllernames.Deployment && c.isWrite() && c.Object.Resource == "replicasets" && c.causedBy != nil {
 			found[c.causedBy] = true
 		}
 	}

@@ -22,10 +22,11 @@ const (
 // Certainty says how certain a link is.
 type Certainty string
 
-// A link is exact if the records rule out any other cause.
+// A link is certain if the records rule out any other cause. That of a call outside of a sync is
+// at most likely: its record names no sync.
 const (
-	Exact  Certainty = "exact"
-	Likely Certainty = "likely"
+	Certain Certainty = "exact"
+	Likely  Certainty = "likely"
 )
 
 // Rule says how a link is known; the package comment explains each.
@@ -163,6 +164,7 @@ type Node struct {
 	markedBy    *Node             // for the removal of an object: the delete that had marked it before
 
 	eviction    *eviction    // for a write of taint-eviction-controller: the taints that it follows from, if they are known
+	silent      bool         // node-lifecycle-controller marks a node with it, of which it has received no heartbeat
 	absentOwner *absentOwner // for a delete of the garbage collector: the owner that did not exist, if it is known
 	start       *dueStart    // for a write of the CronJob controller: the start that was due, if a timer has led to it
 	missingNode string       // for a delete of pod-garbage-collector-controller: the node of the Pod, if that did not exist

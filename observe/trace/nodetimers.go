@@ -3,13 +3,8 @@ package trace
 import (
 	"time"
 
+	"github.com/ctrlplane/ctrlplane/internal/controllernames"
 	"github.com/ctrlplane/ctrlplane/observe"
-)
-
-const (
-	nodeLifecycle = "node-lifecycle-controller"
-	taintEviction = "taint-eviction-controller"
-	podGC         = "pod-garbage-collector-controller"
 )
 
 // maxNodePass is how long after node-lifecycle-controller has marked a node it taints it and marks
@@ -38,19 +33,19 @@ func (g *graph) linkNodeTimers() {
 	for _, e := range g.events {
 		switch {
 		case e.causedBy == nil:
-		case e.Object.Resource == "nodes" && (e.Controller == nodeLifecycle || e.Controller == taintEviction):
+		case e.Object.Resource == "nodes" && (e.Controller == controllernames.NodeLifecycle || e.Controller == controllernames.TaintEviction):
 			events[e.Controller] = append(events[e.Controller], e)
-		case e.Object.Resource == "pods" && e.Controller == taintEviction && (e.causedBy.isBinding() || e.causedBy.creates()):
+		case e.Object.Resource == "pods" && e.Controller == controllernames.TaintEviction && (e.causedBy.isBinding() || e.causedBy.creates()):
 			placed[placeOf(e.Object)] = append(placed[placeOf(e.Object)], e)
 		}
 	}
 	evictions := g.eventsOfEvictions()
 	only := g.onlyNode()
 	for _, c := range g.calls {
-		if c.causedBy == nil && c.Controller == podGC && c.Object.Resource == "pods" {
+		if c.causedBy == nil && c.Controller == controllernames.PodGarbageCollector && c.Object.Resource == "pods" {
 			g.linkOrphan(c, bindings[placeOf(c.Object)])
 		}
-		if c.causedBy != nil || c.Controller != nodeLifecycle && c.Controller != taintEviction {
+		if c.causedBy != nil || c.Controller != controllernames.NodeLifecycle && c.Controller != controllernames.TaintEviction {
 			continue
 		}
 		node := boundToBefore(bindings[placeOf(c.Object)], c)
@@ -60,7 +55,7 @@ func (g *graph) linkNodeTimers() {
 		if node == "" {
 			node = only // that of a Pod which was bound before the first record
 		}
-		if c.Controller == taintEviction {
+		if c.Controller == controllernames.TaintEviction {
 			if c.eviction = evictionBefore(c, node, evictions(c, node)); c.eviction != nil {
 				c.Taints = c.eviction.taints
 				c.setCause(c.eviction.since, Likely, ByDelay)
@@ -68,7 +63,7 @@ func (g *graph) linkNodeTimers() {
 			}
 		}
 		last := c.lastTiming(events[c.Controller], node)
-		if c.Controller == taintEviction && node != "" {
+		if c.Controller == controllernames.TaintEviction && node != "" {
 			for _, e := range placed[placeOf(c.Object)] {
 				if !e.End().After(c.Time) && (last == nil || e.Time.After(last.Time)) {
 					last = e
@@ -77,6 +72,7 @@ func (g *graph) linkNodeTimers() {
 		}
 		if last != nil {
 			c.setCause(last, Likely, ByDelay)
+			c.silent = c.Object.Resource == "nodes" && c.Subresource == "status"
 		}
 	}
 }
@@ -154,7 +150,7 @@ func (n *Node) mayTimeWrite(c *Node, node string) bool {
 	switch {
 	case n.End().After(c.Time), n.Object.Name != node:
 		return false
-	case c.Controller == taintEviction:
+	case c.Controller == controllernames.TaintEviction:
 		return c.Object.Resource == "pods" && len(n.queues) > 0 // else no taint that evicts was added or removed
 	case c.Object.Resource == "nodes" && c.Subresource == "status":
 		return made.Controller == observe.Own

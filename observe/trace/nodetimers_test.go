@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ctrlplane/ctrlplane/internal/controllernames"
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
@@ -30,7 +31,7 @@ func appendLater(records []observe.Record, after time.Duration, e observe.Event)
 func TestNodeFailureFollowsFromTheUser(t *testing.T) {
 	o := observe.New(observe.Options{})
 	defer o.Close()
-	lifecycle := o.Recorder(nodeLifecycle)
+	lifecycle := o.Recorder(controllernames.NodeLifecycle)
 	now := time.Now()
 	node := func(name, uid string) observe.Object {
 		return observe.Object{Resource: "nodes", Kind: "Node", Name: name, UID: uid}
@@ -54,13 +55,17 @@ func TestNodeFailureFollowsFromTheUser(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, want := range map[string]string{"n1": observe.Own, "n2": nodeLifecycle} {
+	for name, want := range map[string]string{"n1": observe.Own, "n2": controllernames.NodeLifecycle} {
 		chain, err := Why(page.Records, node(name, ""), Options{What: Changed})
 		if err != nil {
 			t.Fatal(err)
 		}
 		if first := chain.Links[len(chain.Links)-1]; first.Controller != want || chain.Complete != (name == "n1") {
 			t.Errorf("%s was marked because of %s of %s", name, first.Verb, first.Controller)
+		}
+		text := writeString(t, chain, Text, Style{})
+		if said := strings.Contains(text, "since then no heartbeat of n1 had arrived"); said != (name == "n1") {
+			t.Errorf("that %s was marked as no heartbeat arrived: %v\n%s", name, said, text)
 		}
 	}
 }
@@ -79,8 +84,8 @@ func TestTaintThatIsTakenAway(t *testing.T) {
 		records = append(records, observe.Record{Seq: uint64(len(records) + 1), Time: at, Event: e})
 	}
 	add(0, &observe.Called{Controller: "simulated-kubelet", Verb: "patch", Subresource: "status", Object: node, Status: 200, ResourceVersion: "5"})
-	add(time.Millisecond, &observe.Delivered{Controller: nodeLifecycle, Change: observe.Updated, Object: node, ResourceVersion: "5"})
-	add(5*time.Second, &observe.Called{Controller: nodeLifecycle, Verb: "patch", Object: node, Status: 200, ResourceVersion: "6"})
+	add(time.Millisecond, &observe.Delivered{Controller: controllernames.NodeLifecycle, Change: observe.Updated, Object: node, ResourceVersion: "5"})
+	add(5*time.Second, &observe.Called{Controller: controllernames.NodeLifecycle, Verb: "patch", Object: node, Status: 200, ResourceVersion: "6"})
 	chain, err := Why(records, node, Options{What: Changed})
 	if err != nil {
 		t.Fatal(err)
@@ -102,8 +107,8 @@ func TestEvictionOfARecreatedPod(t *testing.T) {
 	bind("n1")
 	add(&observe.Called{Controller: "kubectl (admin)", Client: &observe.Caller{}, Verb: "patch", Object: node, Status: 200, ResourceVersion: "5",
 		Wrote: []observe.Written{{Resource: "nodes", Name: "n1", ResourceVersion: "5"}}})
-	add(&observe.Delivered{Controller: taintEviction, Change: observe.Updated, Object: node, ResourceVersion: "5", Queues: []string{noExecute}, Adds: []uint64{1}})
-	add(&observe.Called{Controller: taintEviction, Verb: "delete", Object: web, Status: 200, Wrote: []observe.Written{{Resource: "pods", Namespace: "default", Name: "web-0", ResourceVersion: "6", Deleted: true}}})
+	add(&observe.Delivered{Controller: controllernames.TaintEviction, Change: observe.Updated, Object: node, ResourceVersion: "5", Queues: []string{noExecute}, Adds: []uint64{1}})
+	add(&observe.Called{Controller: controllernames.TaintEviction, Verb: "delete", Object: web, Status: 200, Wrote: []observe.Written{{Resource: "pods", Namespace: "default", Name: "web-0", ResourceVersion: "6", Deleted: true}}})
 	add(&observe.Called{Controller: "statefulset-controller", Verb: "create", Object: web, Status: 201, ResourceVersion: "7",
 		Wrote: []observe.Written{{Resource: "pods", Namespace: "default", Name: "web-0", ResourceVersion: "7"}}})
 	bind("n2")
@@ -135,7 +140,7 @@ func TestEvictionFromANodeThatWasTaintedBefore(t *testing.T) {
 		change := func(version, queue string) {
 			add(&observe.Called{Controller: "kubectl (admin)", Client: &observe.Caller{}, Verb: "patch", Object: node, Status: 200, ResourceVersion: version,
 				Wrote: []observe.Written{{Resource: "nodes", Name: "n1", ResourceVersion: version}}})
-			event := &observe.Delivered{Controller: taintEviction, Change: observe.Updated, Object: node, ResourceVersion: version}
+			event := &observe.Delivered{Controller: controllernames.TaintEviction, Change: observe.Updated, Object: node, ResourceVersion: version}
 			if queue != "" {
 				event.Queues, event.Adds = []string{queue}, []uint64{uint64(len(records))}
 			}
@@ -144,11 +149,11 @@ func TestEvictionFromANodeThatWasTaintedBefore(t *testing.T) {
 		change("5", noExecute)
 		add(&observe.Called{Controller: "kube-scheduler", Verb: "create", Subresource: "binding", Object: web, Status: 201, BoundTo: "n1",
 			Wrote: []observe.Written{{Resource: "pods", Namespace: "default", Name: "web-0", ResourceVersion: "6"}}})
-		add(&observe.Delivered{Controller: taintEviction, Change: observe.Updated, Object: web, ResourceVersion: "6"})
+		add(&observe.Delivered{Controller: controllernames.TaintEviction, Change: observe.Updated, Object: web, ResourceVersion: "6"})
 		for i, queue := range tc.then {
 			change(strconv.Itoa(7+i), queue)
 		}
-		add(&observe.Called{Controller: taintEviction, Verb: "delete", Object: web, Status: 200, Wrote: []observe.Written{{Resource: "pods", Namespace: "default", Name: "web-0", ResourceVersion: "19", Deleted: true}}})
+		add(&observe.Called{Controller: controllernames.TaintEviction, Verb: "delete", Object: web, Status: 200, Wrote: []observe.Written{{Resource: "pods", Namespace: "default", Name: "web-0", ResourceVersion: "19", Deleted: true}}})
 		chain, err := Why(records, web, Options{What: Deleted})
 		if err != nil {
 			t.Fatal(err)
@@ -173,9 +178,9 @@ func TestEvictionOfAPodWithoutABinding(t *testing.T) {
 		want    string
 	}{
 		"one node":                    {[]string{"n1", "n1"}, observe.Object{}, "", kubectl},
-		"two are changed":             {[]string{"n1", "n2"}, observe.Object{}, "", taintEviction},
-		"another one is there":        {[]string{"n2"}, observe.Object{Resource: "nodes", Kind: "Node", Name: "n1"}, "", taintEviction},
-		"another one has a heartbeat": {[]string{"n2"}, observe.Object{Resource: "leases", Kind: "Lease", Namespace: "kube-node-lease", Name: "n1"}, "", taintEviction},
+		"two are changed":             {[]string{"n1", "n2"}, observe.Object{}, "", controllernames.TaintEviction},
+		"another one is there":        {[]string{"n2"}, observe.Object{Resource: "nodes", Kind: "Node", Name: "n1"}, "", controllernames.TaintEviction},
+		"another one has a heartbeat": {[]string{"n2"}, observe.Object{Resource: "leases", Kind: "Lease", Namespace: "kube-node-lease", Name: "n1"}, "", controllernames.TaintEviction},
 		"created with a node":         {[]string{"n1", "n2"}, observe.Object{}, "n1", kubectl},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -193,9 +198,9 @@ func TestEvictionOfAPodWithoutABinding(t *testing.T) {
 				node, version := observe.Object{Resource: "nodes", Kind: "Node", Name: name}, strconv.Itoa(i+5)
 				add(&observe.Called{Controller: "kubectl (admin)", Client: &observe.Caller{}, Verb: "patch", Object: node, Status: 200, ResourceVersion: version,
 					Wrote: []observe.Written{{Resource: "nodes", Name: name, ResourceVersion: version}}})
-				add(&observe.Delivered{Controller: taintEviction, Change: observe.Updated, Object: node, ResourceVersion: version, Queues: []string{noExecute}, Adds: []uint64{1}})
+				add(&observe.Delivered{Controller: controllernames.TaintEviction, Change: observe.Updated, Object: node, ResourceVersion: version, Queues: []string{noExecute}, Adds: []uint64{1}})
 			}
-			add(&observe.Called{Controller: taintEviction, Verb: "delete", Object: pod("web-0"), Status: 200, Wrote: []observe.Written{{Resource: "pods", Namespace: "default", Name: "web-0", ResourceVersion: "9", Deleted: true}}})
+			add(&observe.Called{Controller: controllernames.TaintEviction, Verb: "delete", Object: pod("web-0"), Status: 200, Wrote: []observe.Written{{Resource: "pods", Namespace: "default", Name: "web-0", ResourceVersion: "9", Deleted: true}}})
 			chain, err := Why(records, pod("web-0"), Options{What: Deleted})
 			if err != nil {
 				t.Fatal(err)
@@ -240,7 +245,7 @@ func TestPodsOfADeletedNode(t *testing.T) {
 			add(&observe.Called{Controller: "kubectl (admin)", Client: &observe.Caller{}, Verb: "delete", Status: 200, Object: observe.Object{Resource: "nodes", Kind: "Node", Name: "n1"},
 				Wrote: []observe.Written{{Resource: "nodes", Name: "n1", ResourceVersion: "3", Deleted: true}}})
 		}
-		add(&observe.Called{Controller: podGC, Verb: "delete", Status: 200, Object: pod, Wrote: wrote("4", true)})
+		add(&observe.Called{Controller: controllernames.PodGarbageCollector, Verb: "delete", Status: 200, Object: pod, Wrote: wrote("4", true)})
 		chain, err := Why(records, pod, Options{What: Deleted})
 		if err != nil {
 			t.Fatal(err)
@@ -262,7 +267,7 @@ func TestOrphanedPods(t *testing.T) {
 	created := &observe.Called{Controller: "kubectl (admin)", Client: &observe.Caller{}, Verb: "create", Status: 201, Object: web, BoundTo: "n1", ResourceVersion: "1", Wrote: wrote("1", false)}
 	removed := &observe.Called{Controller: "kubectl (admin)", Client: &observe.Caller{}, Verb: "delete", Status: 200, Object: observe.Object{Resource: "nodes", Kind: "Node", Name: "n1"},
 		Wrote: []observe.Written{{Resource: "nodes", Name: "n1", ResourceVersion: "3", Deleted: true}}}
-	logged := &observe.Logged{Controller: podGC, Level: -2, Message: orphanedPod, Attrs: []observe.Attr{{Key: "pod", Value: "default/web"}, {Key: "node", Value: "n1"}}}
+	logged := &observe.Logged{Controller: controllernames.PodGarbageCollector, Level: -2, Message: orphanedPod, Attrs: []observe.Attr{{Key: "pod", Value: "default/web"}, {Key: "node", Value: "n1"}}}
 	for name, test := range map[string]struct {
 		before []observe.Event
 		want   string
@@ -270,11 +275,11 @@ func TestOrphanedPods(t *testing.T) {
 		"never existed":     {[]observe.Event{created, logged}, "deleted Pod web because its Node n1 did not exist. It likely began when kubectl (admin) created Pod web."},
 		"was deleted":       {[]observe.Event{created, removed, logged}, "deleted Pod web because its Node n1 did not exist. It likely began when kubectl (admin) deleted Node n1."},
 		"not recorded":      {[]observe.Event{logged}, "deleted Pod web because its Node n1 did not exist."},
-		"of another Pod":    {[]observe.Event{created, &observe.Logged{Controller: podGC, Message: orphanedPod, Attrs: []observe.Attr{{Key: "pod", Value: "default/other"}}}}, "deleted Pod web."},
+		"of another Pod":    {[]observe.Event{created, &observe.Logged{Controller: controllernames.PodGarbageCollector, Message: orphanedPod, Attrs: []observe.Attr{{Key: "pod", Value: "default/other"}}}}, "deleted Pod web."},
 		"terminated, or so": {[]observe.Event{created}, "deleted Pod web."},
 	} {
 		var records []observe.Record
-		for _, e := range append(test.before, &observe.Called{Controller: podGC, Verb: "delete", Status: 200, Object: web, Wrote: wrote("4", true)}) {
+		for _, e := range append(test.before, &observe.Called{Controller: controllernames.PodGarbageCollector, Verb: "delete", Status: 200, Object: web, Wrote: wrote("4", true)}) {
 			if c, ok := e.(*observe.Called); ok {
 				copied := *c
 				e = &copied

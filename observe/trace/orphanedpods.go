@@ -3,6 +3,7 @@ package trace
 import (
 	"time"
 
+	"github.com/ctrlplane/ctrlplane/internal/controllernames"
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
@@ -21,7 +22,7 @@ func (g *graph) noteOrphanedPods(records []observe.Record) {
 	orphans := map[string][]orphan{} // by the key of the Pod
 	for i := range records {
 		l, ok := records[i].Event.(*observe.Logged)
-		if !ok || l.Controller != podGC || l.Message != orphanedPod {
+		if !ok || l.Controller != controllernames.PodGarbageCollector || l.Message != orphanedPod {
 			continue
 		}
 		values := map[string]string{}
@@ -31,7 +32,7 @@ func (g *graph) noteOrphanedPods(records []observe.Record) {
 		orphans[values["pod"]] = append(orphans[values["pod"]], orphan{values["node"], records[i].Time})
 	}
 	for _, c := range g.calls {
-		if c.Controller != podGC || c.Verb != "delete" || c.Object.Resource != "pods" {
+		if c.Controller != controllernames.PodGarbageCollector || c.Verb != "delete" || c.Object.Resource != "pods" {
 			continue
 		}
 		for _, o := range orphans[c.Object.Key()] {

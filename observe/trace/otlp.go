@@ -73,7 +73,7 @@ const (
 )
 
 // writeOTLP writes one line of the OTLP file format, with one resource per controller or client.
-// An exact cause is the parent of a span, a likely one a link.
+// A certain cause is the parent of a span, a likely one a link.
 func (t *Tree) writeOTLP(w io.Writer) error {
 	p := t.phrases()
 	trace := hexDigest(16, t.About.String(), t.Start.Format(time.RFC3339Nano))

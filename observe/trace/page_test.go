@@ -36,7 +36,7 @@ func hostileTree() *Tree {
 		}
 		n.Children = []*Node{{
 			ID: fmt.Sprint("call", i), Kind: Call, Time: at, After: at.Sub(start), Controller: text, Verb: "patch", Object: &object, Subresource: text,
-			Status: 422, Failed: true, Error: text, ResourceVersion: text, Cause: &Cause{ID: n.ID, Certainty: Exact, Rule: ByCall}, causedBy: n,
+			Status: 422, Failed: true, Error: text, ResourceVersion: text, Cause: &Cause{ID: n.ID, Certainty: Certain, Rule: ByCall}, causedBy: n,
 		}}
 		root.Children = append(root.Children, n)
 	}

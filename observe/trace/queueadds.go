@@ -47,7 +47,7 @@ func (a *addIndex) linkByQueue(s *Node) {
 	case byTimer && a.linkTimerAdd(s):
 	case !byTimer && s.record.Sure:
 		if by := a.adderOf(s.record.Add, s); by != nil {
-			s.setAdder(by, Exact)
+			s.setAdder(by, Certain)
 		}
 	case !s.record.Sure && a.linkOneOf(s):
 	case byTimer:
@@ -113,13 +113,13 @@ const minRestartTime = 20 * time.Millisecond
 // claimAdd records that s certainly follows an add.
 func (a *addIndex) claimAdd(k addID, s *Node) { a.followed[k] = append(a.followed[k], s.addedAt()) }
 
-// linkOneOf links a sync with several candidate adds, or one that is not sure. The link is exact if only one of several
+// linkOneOf links a sync with several candidate adds, or one that is not sure. The link is certain if only one of several
 // is left, otherwise it goes to the most closely related object. It reports whether it has found a candidate.
 func (a *addIndex) linkOneOf(s *Node) bool {
 	if n := a.soleAdd[s]; n != 0 {
 		by := a.adderOf(n, s)
 		if by != nil {
-			s.setAdder(by, Exact)
+			s.setAdder(by, Certain)
 		}
 		return by != nil
 	}
@@ -173,7 +173,7 @@ func (a *addIndex) eventOfAdd(q queueName, number uint64, s *Node) *Node {
 }
 
 // linkTimerAdd links a sync whose key the queue's timer added to the node that delayed the key, and reports whether it has
-// found one. The link is exact if there is only one candidate, its logged key is the same, and no other delay may have
+// found one. The link is certain if there is only one candidate, its logged key is the same, and no other delay may have
 // ended late.
 func (a *addIndex) linkTimerAdd(s *Node) bool {
 	delays := a.ended[s]
@@ -195,7 +195,7 @@ func (a *addIndex) linkTimerAdd(s *Node) bool {
 	}
 	certainty := Likely
 	if s.record.Sure && len(delays.due) == 1 && len(delays.late) == 0 && !delays.others && s.hasSameKey(found.by) {
-		certainty = Exact
+		certainty = Certain
 	}
 	s.setCause(found.by, certainty, delayRule(found.by))
 	return true

@@ -67,21 +67,21 @@ func TestLinksAddsReportedByQueues(t *testing.T) {
 		rule    Rule
 		sure    Certainty
 	}{
-		{"the add of another object's event", []observe.Record{deliveredRecord(1, "a", 5), deliveredRecord(2, "b", 6), syncedRecord(10, observe.Synced{ID: 9, Key: "default/x", Add: 5, Cause: 1, Sure: true})}, "r1", ByAdd, Exact},
-		{"an add before a restart has the same number", []observe.Record{deliveredRecord(1, "a", 5), deliveredRecord(2, "b", 5), syncedRecord(10, observe.Synced{ID: 9, Add: 5, Sure: true})}, "r2", ByAdd, Exact},
-		{"an add after a restart has the same number", []observe.Record{deliveredRecord(1, "a", 5), syncedRecord(10, observe.Synced{ID: 9, Add: 5, Sure: true}), deliveredRecord(20, "b", 5)}, "r1", ByAdd, Exact},
+		{"the add of another object's event", []observe.Record{deliveredRecord(1, "a", 5), deliveredRecord(2, "b", 6), syncedRecord(10, observe.Synced{ID: 9, Key: "default/x", Add: 5, Cause: 1, Sure: true})}, "r1", ByAdd, Certain},
+		{"an add before a restart has the same number", []observe.Record{deliveredRecord(1, "a", 5), deliveredRecord(2, "b", 5), syncedRecord(10, observe.Synced{ID: 9, Add: 5, Sure: true})}, "r2", ByAdd, Certain},
+		{"an add after a restart has the same number", []observe.Record{deliveredRecord(1, "a", 5), syncedRecord(10, observe.Synced{ID: 9, Add: 5, Sure: true}), deliveredRecord(20, "b", 5)}, "r1", ByAdd, Certain},
 		{"an event long before a restart has the number of a handed over add", []observe.Record{deliveredRecord(1, "a", 5), syncedRecord(600000, observe.Synced{ID: 9, Key: "default/b", Add: 5, Sure: true})}, "", "", ""},
 		{"an event long before a restart has the number of one of several adds", []observe.Record{deliveredRecord(1, "a", 5), syncedRecord(600000, observe.Synced{ID: 9, Key: "default/b", Add: 5, LastAdd: 6})}, "", "", ""},
 		{"several adds match, one of the object", []observe.Record{deliveredRecord(1, "a", 5), deliveredRecord(2, "b", 6), syncedRecord(10, observe.Synced{ID: 9, Key: "default/b", Add: 5, LastAdd: 6, Cause: 1})}, "r2", ByAdd, Likely},
 		{"several adds match, one of an object created for it", []observe.Record{deliveredRecord(1, "a", 5), deliveredRecord(2, "b-1", 6), syncedRecord(10, observe.Synced{ID: 9, Key: "default/b", Add: 5, LastAdd: 6})}, "r2", ByAdd, Likely},
 		{"several adds match, none of the object", []observe.Record{deliveredRecord(1, "a", 5), deliveredRecord(2, "b", 6), syncedRecord(10, observe.Synced{ID: 9, Key: "default/x", Add: 5, LastAdd: 6, Cause: 1})}, "r1", ByAdd, Likely},
-		{"several adds match, another sync follows one", []observe.Record{deliveredRecord(1, "a", 5), deliveredRecord(2, "b", 6), syncedRecord(8, observe.Synced{ID: 8, Add: 6, Sure: true}), syncedRecord(10, observe.Synced{ID: 9, Key: "default/b", Add: 5, LastAdd: 6})}, "r1", ByAdd, Exact},
+		{"several adds match, another sync follows one", []observe.Record{deliveredRecord(1, "a", 5), deliveredRecord(2, "b", 6), syncedRecord(8, observe.Synced{ID: 8, Add: 6, Sure: true}), syncedRecord(10, observe.Synced{ID: 9, Key: "default/b", Add: 5, LastAdd: 6})}, "r1", ByAdd, Certain},
 		{"several adds match, another sync followed one before a restart", []observe.Record{syncedRecord(5, observe.Synced{ID: 8, Add: 5, Sure: true}), deliveredRecord(101, "a", 5), deliveredRecord(102, "b", 6), syncedRecord(110, observe.Synced{ID: 9, Key: "default/b", Add: 5, LastAdd: 6})}, "r102", ByAdd, Likely},
 		{"three adds match, the others are eliminated in turn", []observe.Record{deliveredRecord(1, "a", 5), deliveredRecord(2, "b", 6), deliveredRecord(3, "c", 7),
-			syncedRecord(7, observe.Synced{ID: 7, Add: 7, Sure: true}), syncedRecord(8, observe.Synced{ID: 8, Add: 6, LastAdd: 7}), syncedRecord(10, observe.Synced{ID: 9, Add: 5, LastAdd: 7})}, "r1", ByAdd, Exact},
+			syncedRecord(7, observe.Synced{ID: 7, Add: 7, Sure: true}), syncedRecord(8, observe.Synced{ID: 8, Add: 6, LastAdd: 7}), syncedRecord(10, observe.Synced{ID: 9, Add: 5, LastAdd: 7})}, "r1", ByAdd, Certain},
 		{"several adds match, the event of the first does not name it", []observe.Record{deliveredRecord(1, "a"), deliveredRecord(2, "b", 6), syncedRecord(10, observe.Synced{ID: 9, Key: "default/x", Add: 5, LastAdd: 6, Cause: 1})}, "r1", ByAdd, Likely},
-		{"several adds match, another sync follows the only one that an event names", []observe.Record{deliveredRecord(1, "a"), deliveredRecord(2, "b", 6), syncedRecord(8, observe.Synced{ID: 8, Add: 6, Sure: true}), syncedRecord(10, observe.Synced{ID: 9, Key: "default/x", Add: 5, LastAdd: 6, Cause: 1})}, "r1", ByAdd, Exact},
-		{"another sync added it", []observe.Record{syncedRecord(8, observe.Synced{ID: 8}), syncedRecord(10, observe.Synced{ID: 9, Add: 5, CauseSync: 8, Sure: true})}, "s8", BySync, Exact},
+		{"several adds match, another sync follows the only one that an event names", []observe.Record{deliveredRecord(1, "a"), deliveredRecord(2, "b", 6), syncedRecord(8, observe.Synced{ID: 8, Add: 6, Sure: true}), syncedRecord(10, observe.Synced{ID: 9, Key: "default/x", Add: 5, LastAdd: 6, Cause: 1})}, "r1", ByAdd, Certain},
+		{"another sync added it", []observe.Record{syncedRecord(8, observe.Synced{ID: 8}), syncedRecord(10, observe.Synced{ID: 9, Add: 5, CauseSync: 8, Sure: true})}, "s8", BySync, Certain},
 		{"unknown add", []observe.Record{syncedRecord(10, observe.Synced{ID: 9, Add: 5, Sure: true})}, "", "", ""},
 
 		{"more keys wait than the queue keeps adds of, and an event's handler ran", []observe.Record{deliveredRecord(6, "a", 5), deliveredRecord(7, "b", 600), syncedRecord(10, observe.Synced{ID: 9, Key: "default/b"})}, "r7", ByAdd, Likely},
@@ -95,26 +95,26 @@ func TestLinksAddsReportedByQueues(t *testing.T) {
 		{"a client knows the add only, and a sync has requeued the key", []observe.Record{retry(1, "default/a", 4), syncedRecord(10, observe.Synced{ID: 9, Key: "default/a", Add: 5})}, "s71", ByRetry, Likely},
 		{"several adds match, the first of a sync", []observe.Record{retry(1, "default/a", 6.99), deliveredRecord(7, "x", 6), syncedRecord(10, observe.Synced{ID: 9, Key: "default/a", Add: 5, LastAdd: 6, CauseSync: 71})}, "s71", ByRetry, Likely},
 		{"the timer or a handler, and no delay is known", []observe.Record{deliveredRecord(7, "a", 6), syncedRecord(10, observe.Synced{ID: 9, Key: "default/a", Add: 5, LastAdd: 6, Timed: true})}, "r7", ByAdd, Likely},
-		{"the timer or a handler, another sync follows the timer", []observe.Record{retry(1, "default/a", 6.99), deliveredRecord(7, "a", 6), syncedRecord(8, observe.Synced{ID: 8, Add: 5, Timed: true, Sure: true}), syncedRecord(10, observe.Synced{ID: 9, Key: "default/a", Add: 5, LastAdd: 6, Timed: true})}, "r7", ByAdd, Exact},
-		{"several adds of the timer match, another sync follows the first", []observe.Record{retry(1, "default/a", 6.99), syncedRecord(8, observe.Synced{ID: 8, Add: 5, Timed: true, Sure: true}), syncedRecord(10, observe.Synced{ID: 9, Key: "default/a", Add: 5, LastAdd: 6, Timed: true, Sure: true})}, "s71", ByRetry, Exact},
+		{"the timer or a handler, another sync follows the timer", []observe.Record{retry(1, "default/a", 6.99), deliveredRecord(7, "a", 6), syncedRecord(8, observe.Synced{ID: 8, Add: 5, Timed: true, Sure: true}), syncedRecord(10, observe.Synced{ID: 9, Key: "default/a", Add: 5, LastAdd: 6, Timed: true})}, "r7", ByAdd, Certain},
+		{"several adds of the timer match, another sync follows the first", []observe.Record{retry(1, "default/a", 6.99), syncedRecord(8, observe.Synced{ID: 8, Add: 5, Timed: true, Sure: true}), syncedRecord(10, observe.Synced{ID: 9, Key: "default/a", Add: 5, LastAdd: 6, Timed: true, Sure: true})}, "s71", ByRetry, Certain},
 		{"a delay that is due, and one of another object that may have ended late", []observe.Record{later(1, "a-pod", -90), later(2, "a", 7), syncedRecord(10, observe.Synced{ID: 9, Key: "default/a", Add: 5, Timed: true, Sure: true})}, "r2", ByDelay, Likely},
 		{"a delay that is due, and one of an unknown key that may have ended late", []observe.Record{retry(1, "", -90), later(2, "a", 7), syncedRecord(10, observe.Synced{ID: 9, Key: "default/a", Add: 5, Timed: true, Sure: true})}, "r2", ByDelay, Likely},
-		{"a delay that is due, and one of another key that may have ended late", []observe.Record{retry(1, "default/b", -90), later(2, "a", 7), syncedRecord(10, observe.Synced{ID: 9, Key: "default/a", Add: 5, Timed: true, Sure: true})}, "r2", ByDelay, Exact},
-		{"a retry", []observe.Record{retry(1, "default/a", 6.99), retry(2, "default/b", 7), syncedRecord(10, observe.Synced{ID: 9, Key: "default/a", Add: 5, Timed: true, Sure: true})}, "s71", ByRetry, Exact},
+		{"a delay that is due, and one of another key that may have ended late", []observe.Record{retry(1, "default/b", -90), later(2, "a", 7), syncedRecord(10, observe.Synced{ID: 9, Key: "default/a", Add: 5, Timed: true, Sure: true})}, "r2", ByDelay, Certain},
+		{"a retry", []observe.Record{retry(1, "default/a", 6.99), retry(2, "default/b", 7), syncedRecord(10, observe.Synced{ID: 9, Key: "default/a", Add: 5, Timed: true, Sure: true})}, "s71", ByRetry, Certain},
 		{"retries that are due at once, with likely keys", []observe.Record{likely(1, "default/b", 6.98), likely(2, "default/a", 6.99), likely(10, "default/a", 0)}, "s72", ByRetry, Likely},
 		{"events that delayed keys until the same time, with a likely key", []observe.Record{putOff, putOffOther, likely(10, "default/b", 0)}, "r2", ByDelay, Likely},
 		{"retries that are due at once, all of other likely keys", []observe.Record{likely(1, "default/b", 6.98), likely(2, "default/c", 6.99), likely(10, "default/a", 0)}, "", "", ""},
 		{"a retry of an unknown key", []observe.Record{retry(1, "", 7), syncedRecord(10, observe.Synced{ID: 9, Key: "default/a", Add: 5, Timed: true})}, "s71", ByRetry, Likely},
 		{"two retries of one key", []observe.Record{retry(1, "default/a", 6.99), retry(2, "default/a", 6.98), syncedRecord(10, observe.Synced{ID: 9, Key: "default/a", Add: 5, Timed: true})}, "s72", ByRetry, Likely},
 		{"a retry that is not due yet", []observe.Record{retry(1, "default/a", 9), syncedRecord(10, observe.Synced{ID: 9, Add: 5, Timed: true})}, "", "", ""},
-		{"delayed by a handler", []observe.Record{putOff, syncedRecord(10, observe.Synced{ID: 9, Key: "default/a", Add: 5, Timed: true, Sure: true})}, "r1", ByDelay, Exact},
+		{"delayed by a handler", []observe.Record{putOff, syncedRecord(10, observe.Synced{ID: 9, Key: "default/a", Add: 5, Timed: true, Sure: true})}, "r1", ByDelay, Certain},
 		{"delayed by a handler, maybe for another key", []observe.Record{putOff, syncedRecord(10, observe.Synced{ID: 9, Key: "default/x", Add: 5, Timed: true})}, "r1", ByDelay, Likely},
 		{"delayed by a handler, or retried", []observe.Record{putOff, retry(2, "default/a", 6.99), syncedRecord(10, observe.Synced{ID: 9, Key: "default/a", Add: 5, Timed: true})}, "s72", ByRetry, Likely},
 		{"a late timer", []observe.Record{retry(1, "default/b", -100), retry(2, "default/a", -90), syncedRecord(10, observe.Synced{ID: 9, Key: "default/a", Add: 5, Timed: true, Sure: true})}, "s72", ByRetry, Likely},
 		{"a retry that is due, and one whose timer may be late", []observe.Record{retry(1, "default/a", -90), retry(2, "default/a", 6.99), syncedRecord(10, observe.Synced{ID: 9, Key: "default/a", Add: 5, Timed: true, Sure: true})}, "s72", ByRetry, Likely},
 		{"a retry long ago", []observe.Record{retry(1, "default/a", -10000), syncedRecord(10, observe.Synced{ID: 9, Key: "default/a", Add: 5, Timed: true, Sure: true})}, "", "", ""},
 		{"a retry, or an event's handler at the same time", []observe.Record{retry(1, "default/a", 6.99), deliveredRecord(7, "b", 6), syncedRecord(10, observe.Synced{ID: 9, Key: "default/a", Add: 5, LastAdd: 6, Timed: true})}, "s71", ByRetry, Likely},
-		{"a retry that the queue ignored, as the key was due before", []observe.Record{retry(1, "default/a", 3), retry(2, "default/a", 6.98), timed(6, "default/a", 6.99), syncedRecord(10, observe.Synced{ID: 9, Key: "default/a", Add: 5, Timed: true, Sure: true})}, "s76", ByRetry, Exact},
+		{"a retry that the queue ignored, as the key was due before", []observe.Record{retry(1, "default/a", 3), retry(2, "default/a", 6.98), timed(6, "default/a", 6.99), syncedRecord(10, observe.Synced{ID: 9, Key: "default/a", Add: 5, Timed: true, Sure: true})}, "s76", ByRetry, Certain},
 		{"the timer, while an event's handler added another key", []observe.Record{deliveredRecord(7, "b", 4), syncedRecord(10, observe.Synced{ID: 9, Key: "default/a", Add: 5, Timed: true, Sure: true})}, "", "", ""},
 		{"the timer, while another sync ran", []observe.Record{syncedRecord(8, observe.Synced{ID: 8, Key: "default/b"}), syncedRecord(10, observe.Synced{ID: 9, Key: "default/a", Add: 5, Timed: true, Sure: true})}, "", "", ""},
 		{"a sync without a record, while an event's handler added another key", []observe.Record{deliveredRecord(7, "b", 4), syncedRecord(10, observe.Synced{ID: 9, Key: "default/a", Add: 5, CauseSync: 8, Sure: true})}, "", "", ""},
@@ -148,7 +148,7 @@ func TestDeletionIsMatchedByUID(t *testing.T) {
 	}
 	g := newGraph([]observe.Record{call(2, "u"), removed(3, "u"), call(4, "v"), removed(5, "v")}, observe.Object{}, Options{})
 	for event, want := range map[uint64]string{3: "r2", 5: "r4"} {
-		if c := g.eventBySeq[event].Cause; c == nil || c.ID != want || c.Certainty != Exact || c.Rule != ByDeletion {
+		if c := g.eventBySeq[event].Cause; c == nil || c.ID != want || c.Certainty != Certain || c.Rule != ByDeletion {
 			t.Errorf("event %d is linked to %+v, want %s", event, c, want)
 		}
 	}

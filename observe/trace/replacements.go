@@ -5,6 +5,7 @@ import (
 	"sort"
 	"time"
 
+	"github.com/ctrlplane/ctrlplane/internal/controllernames"
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
@@ -13,7 +14,7 @@ const maxUnreplaced = 10 * time.Second
 
 // replicators replace any Pod that is deleted, under another name. What other controllers create in answer to a deletion
 // is either of the same name, or not for that reason, as the next Pod of a Job.
-var replicators = []string{"replicaset-controller", "replicationcontroller-controller"}
+var replicators = []string{controllernames.ReplicaSet, controllernames.ReplicationController}
 
 // replicas identifies the Pods of a key of one of the replicators.
 type replicas struct{ controller, key string }

@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ctrlplane/ctrlplane/internal/controllernames"
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
@@ -22,10 +23,10 @@ func TestSpecChangesThatAreTakenBack(t *testing.T) {
 		before      string // what the sync before did, if not to delete the Pod
 		want        string
 	}{
-		"spec":                           {want: deploymentController},
-		"spec, late":                     {late: true, want: deploymentController},
+		"spec":                           {want: controllernames.Deployment},
+		"spec, late":                     {late: true, want: controllernames.Deployment},
 		"only a status":                  {subresource: "status", want: replicaSet},
-		"early":                          {early: true, want: deploymentController},
+		"early":                          {early: true, want: controllernames.Deployment},
 		"only a status, early":           {subresource: "status", early: true, want: replicaSet},
 		"early, and created Pods before": {early: true, before: "create", want: replicaSet},
 	} {
@@ -42,7 +43,7 @@ func TestSpecChangesThatAreTakenBack(t *testing.T) {
 			records = append(records, observe.Record{Seq: uint64(len(records) + 1), Time: at, Event: e})
 		}
 		change := func() {
-			add(&observe.Called{Controller: deploymentController, Verb: "update", Subresource: tc.subresource, Object: rs, Status: 200, ResourceVersion: "8", Sync: deploymentSync, Wrote: wroteRS("8")})
+			add(&observe.Called{Controller: controllernames.Deployment, Verb: "update", Subresource: tc.subresource, Object: rs, Status: 200, ResourceVersion: "8", Sync: deploymentSync, Wrote: wroteRS("8")})
 		}
 		event := &observe.Delivered{Controller: replicaSet, Change: observe.Updated, Object: rs, ResourceVersion: "8"}
 		if tc.early {

@@ -246,8 +246,12 @@ func (p *painter) laterNote(it item) string {
 	return " and, " + p.formatDuration(it.node.addedAt().Sub(it.top.Time)) + " later"
 }
 
-// answerNotes says what webhooks and policies did to a write, other than to refuse it, and what its answer warns of.
+// answerNotes says what webhooks and policies did to a write, other than to refuse it, what its answer warns of, and that a
+// heartbeat is missing: its cause is no event.
 func (n *Node) answerNotes() (notes []string) {
+	if n.silent {
+		notes = append(notes, "since then no heartbeat of "+words.OneLine(n.Object.Name)+" had arrived")
+	}
 	for _, w := range n.Webhooks {
 		notes = append(notes, describeWebhook(w))
 	}

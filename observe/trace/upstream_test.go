@@ -16,12 +16,10 @@ func TestControllersLogErrorSyncing(t *testing.T) {
 	}
 }
 
-// If upstream renames the queue or answers otherwise, why does not say which owner did not exist, or that a CRD has no
+// If upstream logs or answers otherwise, why does not say which owner did not exist, or that a CRD has no
 // status subresource, and waits for a cache are failures.
 func TestUpstreamOfReasons(t *testing.T) {
 	for _, c := range []struct{ module, file, text string }{
-		{"k8s.io/kubernetes", "pkg/controller/garbagecollector/graph_builder.go", `Name: "` + itemQueue + `"`},
-		{"k8s.io/kubernetes", "cmd/kube-controller-manager/names/controller_names.go", `"` + garbageCollector + `"`},
 		{"k8s.io/kubernetes", "pkg/controller/garbagecollector/graph_builder.go", `"` + otherNamespace + `", "item"`},
 		{"k8s.io/kubernetes", "pkg/controller/podgc/gc_controller.go", `"` + orphanedPod + `", "pod", klog.KObj(pod), "node"`},
 		{"k8s.io/kubernetes", "pkg/controller/util/consistency/consistency.go", `"read version: %s is not as new as written version: %s for group resource %s"`},

@@ -155,11 +155,11 @@ func (m *writeIndex) writeOf(v *version, deletions map[*Node]int) (*Node, Certai
 	case v.listed && made.Verb != observe.VerbRestore && !v.isOfOtherClient(made):
 		return made, Likely, ByStorage // the record that it had received the version may be dropped
 	case made != nil:
-		return made, Exact, ByStorage
+		return made, Certain, ByStorage
 	}
 	if v.lastSeen {
 		if by := m.removalAfter(v); by != nil {
-			return by, Exact, ByStorage
+			return by, Certain, ByStorage
 		}
 	}
 	if m.isReported(v) && !v.lastSeen {
@@ -170,7 +170,7 @@ func (m *writeIndex) writeOf(v *version, deletions map[*Node]int) (*Node, Certai
 	}
 	if v.deleted {
 		if d := m.matchingDeletes(v); len(d) == 1 && (deletions[d[0]] == 1 || d[0].uid != "" && d[0].uid == v.uid()) {
-			return d[0], Exact, ByDeletion
+			return d[0], Certain, ByDeletion
 		}
 	}
 	if c := m.concurrentCall(v); c != nil {
@@ -188,7 +188,7 @@ func (m *writeIndex) answeringCall(v *version) (*Node, Certainty) {
 		switch {
 		case v.deleted && c.Verb != "delete":
 		case c.Verb == "create":
-			return c, Exact
+			return c, Certain
 		case !m.seen[k].Before(c.Time):
 			fresh = append(fresh, c)
 		case c.mayPrecede(m.seen[k]):
@@ -196,7 +196,7 @@ func (m *writeIndex) answeringCall(v *version) (*Node, Certainty) {
 		}
 	}
 	if len(fresh) == 1 && m.isCertain(fresh[0], v) {
-		return fresh[0], Exact
+		return fresh[0], Certain
 	}
 	if len(fresh) == 0 {
 		fresh = doubtful

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	kubecontainer "k8s.io/kubernetes/pkg/kubelet/container"
 	"k8s.io/kubernetes/pkg/kubelet/events"
 
 	"github.com/ctrlplane/ctrlplane/sim/podconfig"
@@ -47,12 +46,12 @@ func (r *run) wake() {
 // prepare waits until all that a run needs exists, and starts it.
 func (s *session) prepare(r *run, of *corev1.Pod, c *corev1.Container) {
 	for wait := firstRetry; ; wait = min(2*wait, maxRetry) {
-		env, err := s.check(r, of, c)
+		err := s.check(r, of, c)
 		if err == nil && mayExecute(c, r.args) {
 			_, err = s.openBox(r, of, c)
 		}
 		if err == nil {
-			s.startPrepared(r, of, c, env)
+			s.startPrepared(r, of, c)
 			return
 		}
 		if r.ctx.Err() != nil {
@@ -77,29 +76,29 @@ func (s *session) prepare(r *run, of *corev1.Pod, c *corev1.Container) {
 	}
 }
 
-// check returns the environment of a run, or why it cannot start.
-func (s *session) check(r *run, of *corev1.Pod, c *corev1.Container) ([]kubecontainer.EnvVar, error) {
+// check returns why a run cannot start.
+func (s *session) check(r *run, of *corev1.Pod, c *corev1.Container) error {
 	for on := range podconfig.References(of, c) {
 		if err := s.depend(r.ctx, of.UID, on); err != nil {
-			return nil, err
+			return err
 		}
 	}
 	if err := s.mountVolumes(r, of, c); err != nil {
-		return nil, err
+		return err
 	}
 	if err := checkImageName(c.Image); err != nil {
-		return nil, err
+		return err
 	}
 	env, err := podconfig.Environment(r.ctx, of, c, s)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	for i := range c.VolumeMounts {
 		if _, err := subPathOf(&c.VolumeMounts[i], env); err != nil {
-			return nil, err
+			return err
 		}
 	}
-	return env, checkNonRoot(of, c)
+	return checkNonRoot(of, c)
 }
 
 // block makes a run wait, for the reason that its status shows.
@@ -131,7 +130,7 @@ func (s *session) block(r *run, of *corev1.Pod, err error) {
 }
 
 // startPrepared starts a run that was blocked.
-func (s *session) startPrepared(r *run, of *corev1.Pod, c *corev1.Container, env []kubecontainer.EnvVar) {
+func (s *session) startPrepared(r *run, of *corev1.Pod, c *corev1.Container) {
 	canRun := CanRun(c, r.args)
 	if !canRun && MayRun(c, r.args) {
 		if b, err := s.openBox(r, of, c); err == nil {
@@ -143,7 +142,7 @@ func (s *session) startPrepared(r *run, of *corev1.Pod, c *corev1.Container, env
 		s.mu.Lock()
 		r.state.Command = true
 		s.mu.Unlock()
-		s.execute(r, of, c, env)
+		s.execute(r, of, c)
 		return
 	}
 	s.mu.Lock()

@@ -85,7 +85,7 @@ func (s *session) run(spec Spec) State {
 		s.sleep(r, d)
 	case CanRun(c, r.args):
 		r.state.Command, r.state.Mounted = true, true
-		s.wg.Go(func() { s.execute(r, spec.Pod, c, nil) })
+		s.wg.Go(func() { s.execute(r, spec.Pod, c) })
 	default:
 		s.beginWithoutCommand(r, spec.Pod, c)
 	}
@@ -153,8 +153,8 @@ func (s *session) sleep(r *run, d time.Duration) {
 	r.timer = time.AfterFunc(d, func() { s.end(r, nil, 0, "", "") })
 }
 
-// execute runs the command of a run until it ends. env is nil if it is not known yet.
-func (s *session) execute(r *run, of *corev1.Pod, c *corev1.Container, env []kubecontainer.EnvVar) {
+// execute runs the command of a run until it ends.
+func (s *session) execute(r *run, of *corev1.Pod, c *corev1.Container) {
 	b, err := s.openBox(r, of, c)
 	if err != nil {
 		s.end(r, c, 128, "ContainerCannotRun", err.Error())

@@ -7,6 +7,8 @@ import (
 	"net"
 	"os"
 	"sync"
+
+	"github.com/ctrlplane/ctrlplane/internal/controllernames"
 )
 
 // pipeListener is a net.Listener for connections inside the process.
@@ -55,7 +57,7 @@ func (l *pipeListener) Addr() net.Addr { return pipeAddr{} }
 type pipeAddr struct{}
 
 func (pipeAddr) Network() string { return "memory" }
-func (pipeAddr) String() string  { return "simulated-kubelet" }
+func (pipeAddr) String() string  { return controllernames.SimulatedKubelet }
 
 // dialTarget is the kubelet that a client connects to.
 type dialTarget struct {

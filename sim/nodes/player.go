@@ -27,7 +27,7 @@ type player struct {
 	now   func() time.Time
 	// play does what is due for a key. If it is too early, it returns when to play.
 	play func(ctx context.Context, key string) (later time.Time, err error)
-	// failed receives an error of a first attempt that time alone does not mend. The key is
+	// failed receives an error of a first attempt that does not pass by itself. The key is
 	// tried again all the same.
 	failed func(key string, err error)
 }

@@ -187,26 +187,22 @@ func (e *environment) resolve(ctx context.Context, source *corev1.EnvVarSource) 
 }
 
 func (e *environment) configMap(ctx context.Context, name string) (*corev1.ConfigMap, error) {
-	if object := e.configMaps[name]; object != nil {
-		return object, nil
-	}
-	object, err := e.from.ConfigMap(ctx, e.pod.Namespace, name)
-	if err != nil {
-		return nil, err
-	}
-	e.configMaps[name] = object
-	return object, nil
+	return readOnce(ctx, e.configMaps, e.from.ConfigMap, e.pod.Namespace, name)
 }
 
 func (e *environment) secret(ctx context.Context, name string) (*corev1.Secret, error) {
-	if object := e.secrets[name]; object != nil {
+	return readOnce(ctx, e.secrets, e.from.Secret, e.pod.Namespace, name)
+}
+
+func readOnce[T any](ctx context.Context, known map[string]*T, read func(ctx context.Context, namespace, name string) (*T, error), namespace, name string) (*T, error) {
+	if object := known[name]; object != nil {
 		return object, nil
 	}
-	object, err := e.from.Secret(ctx, e.pod.Namespace, name)
+	object, err := read(ctx, namespace, name)
 	if err != nil {
 		return nil, err
 	}
-	e.secrets[name] = object
+	known[name] = object
 	return object, nil
 }
 

@@ -15,6 +15,7 @@ import (
 
 	"github.com/ctrlplane/ctrlplane/internal/testutil"
 	"github.com/ctrlplane/ctrlplane/internal/testutil/program"
+	"github.com/ctrlplane/ctrlplane/internal/upstreamversion"
 )
 
 // readyMessage is the line that "ctrlplane child" prints.
@@ -50,7 +51,7 @@ func TestChild(t *testing.T) {
 	if err != nil || cfg.Host != r.URL {
 		t.Errorf("kubeconfig is for %v, %v, want %s", cfg, err, r.URL)
 	}
-	if r.Protocol != 1 || r.Version == "" || r.Kubernetes != "v1.37.1" || r.PID != cmd.Process.Pid || filepath.Dir(r.Kubeconfig) != r.DataDir {
+	if r.Protocol != 1 || r.Version == "" || r.Kubernetes != upstreamversion.Kubernetes || r.PID != cmd.Process.Pid || filepath.Dir(r.Kubeconfig) != r.DataDir {
 		t.Errorf("got %s", line)
 	}
 	if err := stdin.Close(); err != nil {

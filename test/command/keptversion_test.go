@@ -11,6 +11,8 @@ import (
 
 	"github.com/ctrlplane/ctrlplane/internal/testutil"
 	"github.com/ctrlplane/ctrlplane/internal/testutil/program"
+	"github.com/ctrlplane/ctrlplane/internal/upstreamversion"
+	"github.com/ctrlplane/ctrlplane/internal/words"
 )
 
 // TestRestartKeepsKubernetesVersion checks that a later start of the same cluster emulates
@@ -18,11 +20,13 @@ import (
 func TestRestartKeepsKubernetesVersion(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "data")
+	own, minors := upstreamversion.Kubernetes, upstreamversion.Minors()
+	emulated := minors[1] + " (emulated by " + strings.TrimPrefix(own, "v") + ")"
 	for _, step := range []struct{ flag, want, list string }{
-		{"--kubernetes=1.35", "Kubernetes 1.35 (emulated by 1.37.1)", ""},
-		{"--no-metrics", "Kubernetes 1.35 (emulated by 1.37.1)", "1.35 (emulated by 1.37.1)"},
-		{"--kubernetes=1.37", "Kubernetes v1.37.1", ""},
-		{"--nodes=0", "Kubernetes v1.37.1", "v1.37.1"},
+		{"--kubernetes=" + minors[1], "Kubernetes " + emulated, ""},
+		{"--no-metrics", "Kubernetes " + emulated, emulated},
+		{"--kubernetes=" + minors[len(minors)-1], "Kubernetes " + own, ""},
+		{"--nodes=0", "Kubernetes " + own, own},
 	} {
 		p := program.Up(t, dir, "--nodes=0", step.flag)
 		p.Await(t, "serving metrics, or not", func() bool { return servesMetrics(t, p) == (step.flag != "--no-metrics") })
@@ -41,7 +45,7 @@ func TestRestartKeepsKubernetesVersion(t *testing.T) {
 	old := strings.Replace(text, `"kubernetesVersion"`, `"emulatedVersion": "1.20", "kubernetesVersion"`, 1)
 	testutil.WriteFile(t, state, old)
 	program.RequireFailure(t, program.Command(t, "up", "--ui", "none", "--data-dir", dir), 1,
-		"last started with Kubernetes 1.20, which this version of ctrlplane cannot emulate: choose 1.34, 1.35, 1.36 or 1.37 with --kubernetes")
+		"last started with Kubernetes 1.20, which this version of ctrlplane cannot emulate: choose "+words.Or(minors)+" with --kubernetes")
 }
 
 // servesMetrics reports whether metrics.k8s.io is among the API groups.

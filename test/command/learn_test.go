@@ -128,8 +128,7 @@ func testLearnReportsFailedSteps(t *testing.T, p *program.ControlPlane) {
 			"## One\n```do\nsay: x\nrun: kubectl create configmap a\nuntil:\n- object: serviceaccount/default\n```\n",
 			"line 7: the checks hold before the task is done",
 		},
-		"command":    {"## One\n\nText.\n\n## Two\n```run\nrun: kubectl create nonsense\n```\n", `line 11: "kubectl create nonsense" failed with exit code 1`},
-		"controller": {"## One\n```show\nheld: replicaste\n```\n", `line 7: unknown controller "replicaste": did you mean "replicaset"?`},
+		"command": {"## One\n\nText.\n\n## Two\n```run\nrun: kubectl create nonsense\n```\n", `line 11: "kubectl create nonsense" failed with exit code 1`},
 		"nothing to trace": {
 			"## One\n```show\ntrace: configmap/none\n```\n", "no such object in the recorded history",
 		},

@@ -88,7 +88,7 @@ func TestActAsProgram(t *testing.T) {
 	if dir == "" {
 		t.Skip("this is the process of another test")
 	}
-	act := map[string]func(*testing.T, string) error{"site-operator": actAsOperator, "site-tests": actAsTests}[filepath.Base(os.Args[0])]
+	act := map[string]func(*testing.T, string) error{"site-operator": actAsOperator, "site-tests": actAsTests, "copy-operator": actAsCopier}[filepath.Base(os.Args[0])]
 	if err := act(t, dir); err != nil {
 		t.Fatal(err)
 	}
@@ -104,8 +104,12 @@ func configMapsAs(t *testing.T, dir, agent string) corev1client.ConfigMapInterfa
 }
 
 func setData(ctx context.Context, c corev1client.ConfigMapInterface, key string) error {
+	return setDataOf(ctx, c, "page", key)
+}
+
+func setDataOf(ctx context.Context, c corev1client.ConfigMapInterface, name, key string) error {
 	patch := fmt.Sprintf(`{"data":{%q:"true"}}`, key)
-	_, err := c.Patch(ctx, "page", types.MergePatchType, []byte(patch), metav1.PatchOptions{})
+	_, err := c.Patch(ctx, name, types.MergePatchType, []byte(patch), metav1.PatchOptions{})
 	return err
 }
 

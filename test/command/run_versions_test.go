@@ -15,6 +15,7 @@ import (
 
 	"github.com/ctrlplane/ctrlplane/internal/testutil"
 	"github.com/ctrlplane/ctrlplane/internal/testutil/program"
+	"github.com/ctrlplane/ctrlplane/internal/upstreamversion"
 )
 
 // TestRunWithEachKubernetesVersion checks that each run has the APIs of its version in
@@ -24,12 +25,15 @@ func TestRunWithEachKubernetesVersion(t *testing.T) {
 	t.Parallel()
 	reports := t.TempDir()
 	ctrlplane := program.Path()
+	minors := upstreamversion.Minors()
+	own, failing := minors[3], minors[2]
+	emulatedBy := " (emulated by " + strings.TrimPrefix(upstreamversion.Kubernetes, "v") + ")"
 	script := fmt.Sprintf(`set -e
 version=$(%[1]s kubectl get --raw /version | sed -n 's/.*emulationMinor": "\([0-9]*\)".*/\1/p')
 echo "1.$version $(%[1]s status | tr "\n" " ")"
-[ $version != 36 ] || exit 3
-`, ctrlplane)
-	cmd := newRunCommand(t, "--kubernetes", "v1.34,1.35,1.36,1.37", "--jobs", "2", "--settle", longTimeout, "--healthy", "--report", reports, "-f", "web.yaml", "--", "sh", "-c", script)
+[ 1.$version != %[2]s ] || exit 3
+`, ctrlplane, failing)
+	cmd := newRunCommand(t, "--kubernetes", "v"+strings.Join(minors, ","), "--jobs", "2", "--settle", longTimeout, "--healthy", "--report", reports, "-f", "web.yaml", "--", "sh", "-c", script)
 	testutil.WriteFile(t, filepath.Join(cmd.Dir, "web.yaml"), `{apiVersion: apps/v1, kind: Deployment, metadata: {name: web}, spec: {
 		selector: {matchLabels: {app: web}}, template: {metadata: {labels: {app: web}}, spec: {containers: [{name: c, image: nginx}]}}}}`)
 	stdout, stderr, code := program.Run(t, cmd)
@@ -38,27 +42,27 @@ echo "1.$version $(%[1]s status | tr "\n" " ")"
 	}
 	lines := strings.Split(strings.TrimSpace(stdout), "\n")
 	slices.Sort(lines)
-	if len(lines) != 4 {
+	if len(lines) != len(minors) {
 		t.Fatalf("got %d lines, want one of each version:\n%s\n%s", len(lines), stdout, stderr)
 	}
-	for i, version := range []string{"1.34", "1.35", "1.36", "1.37"} {
+	for i, version := range minors {
 		if want := fmt.Sprintf("[%s] %s ", version, version); !strings.HasPrefix(lines[i], want) {
 			t.Errorf("got %q, want %q first", lines[i], want)
 		}
-		if emulated := strings.Contains(lines[i], version+" (emulated by 1.37.1)"); emulated != (version != "1.37") {
+		if emulated := strings.Contains(lines[i], version+emulatedBy); emulated != (version != own) {
 			t.Errorf("the status with %s: %q", version, lines[i])
 		}
 		page, err := os.ReadFile(filepath.Join(reports, version, "report.html"))
-		if err != nil || version != "1.37" && !bytes.Contains(page, []byte(version+" (emulated by 1.37.1)")) {
+		if err != nil || version != own && !bytes.Contains(page, []byte(version+emulatedBy)) {
 			t.Errorf("the report of %s does not say its version: %v", version, err)
 		}
 	}
-	for _, want := range []string{"1.34         passed", "1.35         passed", "1.36         exit code 3", "1.37         passed"} {
+	for _, want := range []string{minors[0] + "         passed", minors[1] + "         passed", failing + "         exit code 3", own + "         passed"} {
 		if !strings.Contains(stderr, want) {
 			t.Errorf("the table lacks %q: %s", want, stderr)
 		}
 	}
-	requireLastLine(t, stderr, "failed with Kubernetes 1.36")
+	requireLastLine(t, stderr, "failed with Kubernetes "+failing)
 	requireNothingLeft(t, cmd)
 }
 
@@ -110,7 +114,7 @@ func TestRunVersionsWithLeftovers(t *testing.T) {
 // wait do not start.
 func TestRunVersionsInterrupted(t *testing.T) {
 	t.Parallel()
-	r := startRun(t, minimal("--kubernetes", "1.34,1.35,1.36", "--jobs", "2", "--", "sh", "-c", "echo begun; exec sleep 1000")...)
+	r := startRun(t, minimal("--kubernetes", "1.35,1.36,1.37", "--jobs", "2", "--", "sh", "-c", "echo begun; exec sleep 1000")...)
 	for range 2 {
 		if line := r.readLine(t); !strings.HasSuffix(line, "] begun") {
 			t.Fatalf("got %q", line)
@@ -125,7 +129,7 @@ func TestRunVersionsInterrupted(t *testing.T) {
 
 func TestRunVersionsForwardSignalsForTheCommand(t *testing.T) {
 	t.Parallel()
-	r := startRun(t, minimal("--kubernetes", "1.34,1.35", "--jobs", "2", "--", "sh", "-c", "trap 'exit 7' USR1; "+idleScript+"echo begun; wait")...)
+	r := startRun(t, minimal("--kubernetes", "1.36,1.37", "--jobs", "2", "--", "sh", "-c", "trap 'exit 7' USR1; "+idleScript+"echo begun; wait")...)
 	for range 2 {
 		if line := r.readLine(t); !strings.HasSuffix(line, "] begun") {
 			t.Fatalf("got %q", line)

@@ -15,6 +15,7 @@ import (
 	"github.com/ctrlplane/ctrlplane/internal/snapshot"
 	"github.com/ctrlplane/ctrlplane/internal/testutil"
 	"github.com/ctrlplane/ctrlplane/internal/testutil/program"
+	"github.com/ctrlplane/ctrlplane/internal/upstreamversion"
 )
 
 // TestSnapshotsOfOneControlPlane saves snapshots of a control plane, running and stopped, from which others start.
@@ -56,7 +57,7 @@ func (k snapshotFixture) testRunning(running *program.ControlPlane) {
 	requireContains(t, k.mustRun("snapshot", "diff", "base"), "--- /dev/null\n+++ ConfigMap default/extra (now)\n@@", "+kind: ConfigMap\n")
 	requireContains(t, k.mustRun("snapshot", "diff", "base", "-o", "json"), `"change": "added"`, `"kind": "ConfigMap"`)
 	k.mustRun("snapshot", "save", "later")
-	requireContains(t, k.mustRun("snapshot", "list"), "NAME ", "base ", "later ", "v1.37.1")
+	requireContains(t, k.mustRun("snapshot", "list"), "NAME ", "base ", "later ", upstreamversion.Kubernetes)
 
 	requireContains(t, k.mustRun("snapshot", "restore", "base"), "base restored: ", " deleted, 0 replaced, in ")
 	if l, err := k.newClient().AppsV1().Deployments("default").List(t.Context(), metav1.ListOptions{}); err != nil || len(l.Items) != 0 {

@@ -74,7 +74,7 @@ func TestStory(t *testing.T) {
 		})
 		var who []string
 		for _, n := range chain.Links {
-			if n.Cause != nil && n.Cause.Certainty != trace.Exact {
+			if n.Cause != nil && n.Cause.Certainty != trace.Certain {
 				t.Errorf("%s of %s follows from %s by %s, which is only %s", n.ID, n.Controller, n.Cause.ID, n.Cause.Rule, n.Cause.Certainty)
 			}
 			if n.Kind == trace.Call {

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/ctrlplane/ctrlplane/internal/testutil/program"
+	"github.com/ctrlplane/ctrlplane/internal/upstreamversion"
 )
 
 // TestPlainBuildKnowsItsVersions checks that server and kubectl say which release they
@@ -17,7 +18,7 @@ func TestPlainBuildKnowsItsVersions(t *testing.T) {
 		t.Errorf("down and delete did not both fail with exit code 1:\n%s", out)
 	}
 	requireText(t, stderr, "belongs to the run or test that has started this command")
-	if code != 0 || strings.Count(out, `"gitVersion": "v1.37.1"`) != 2 || !strings.Contains(out, `git_version="v1.37.1"`) {
+	if code != 0 || strings.Count(out, `"gitVersion": "`+upstreamversion.Kubernetes+`"`) != 2 || !strings.Contains(out, `git_version="`+upstreamversion.Kubernetes+`"`) {
 		t.Errorf("exit code %d, %s\n%s", code, stderr, out)
 	}
 	if strings.Contains(out, "$Format") || strings.Contains(out, "1970-01-01") {

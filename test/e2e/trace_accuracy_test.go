@@ -63,7 +63,7 @@ func TestTraceIsAccurateUnderLoad(t *testing.T) {
 			if n.Cause == nil || byID[n.Cause.ID] == nil {
 				continue
 			}
-			if n.Cause.Certainty != trace.Exact {
+			if n.Cause.Certainty != trace.Certain {
 				likely++
 				continue
 			}
@@ -89,7 +89,7 @@ func TestTraceIsAccurateUnderLoad(t *testing.T) {
 			t.Logf("%s of %s is in the trace of %q%s", c.Verb, c.Object, found[id], explainMisplaced(nodes, id))
 		}
 	}
-	t.Logf("%d of %d writes are in the right trace; %d links are exact, %d likely", right, writes, exact, likely)
+	t.Logf("%d of %d writes are in the right trace; %d links are certain, %d likely", right, writes, exact, likely)
 	if writes < 10*many || right*100 < writes*85 {
 		t.Errorf("%d of %d writes are in the trace of the right Deployment, want 85 %%", right, writes)
 	}

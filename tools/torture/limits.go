@@ -5,6 +5,7 @@ package main
 import (
 	"fmt"
 	"os/exec"
+	"strings"
 	"time"
 
 	"github.com/ctrlplane/ctrlplane/internal/testutil/controlgroup"
@@ -96,22 +97,31 @@ func (r *round) underLimit(limit string, needsReason bool, command func(args ...
 
 // underSmallHeap loads a control plane whose collector has to work all the time.
 func (r *round) underSmallHeap() error {
-	dir, l := r.join("data"), r.newLedger(4)
-	cmd := r.command(r.ctrlplane, upArgs(dir, bare()...)...)
+	cmd := r.command(r.ctrlplane, upArgs(r.join("data"), bare()...)...)
 	cmd.Env = append(cmd.Env, "GOMEMLIMIT=32MiB")
 	p, err := r.start(cmd, readyText)
 	if err != nil {
 		return err
 	}
+	return r.loadAndKill(p, 1, 2*time.Second)
+}
+
+// loadAndKill writes to a control plane until n writes are acknowledged, and for some time more, kills it, and checks
+// what it has kept.
+func (r *round) loadAndKill(p *process, n int64, more time.Duration) error {
+	dir, l := r.join("data"), r.newLedger(4)
 	c, err := r.awaitReady(p, dir)
 	if err != nil {
 		return err
 	}
 	stop := l.writeUntilRefused(r.ctx, c.client)
-	err = r.awaitWrites(c, l, 1)
-	r.pause(2 * time.Second)
+	err = r.awaitWrites(c, l, n)
+	r.pause(more)
 	r.kill9(p)
 	stop()
+	if err == nil && strings.Contains(c.output.String(), "etcd ended") {
+		err = fmt.Errorf("etcd has ended")
+	}
 	if err != nil {
 		return err
 	}

@@ -6,6 +6,8 @@ import (
 	"io"
 	"strings"
 	"time"
+
+	"github.com/ctrlplane/ctrlplane/internal/sleep"
 )
 
 // runAct does what the lesson does automatically.
@@ -34,7 +36,15 @@ func (r *runner) runCommands(ctx context.Context, lines Commands, at int) error 
 			r.printf("  %s\n", r.faint("$ ")+r.bold(r.firstLine(l)))
 			out = &indentWriter{w: printWriter{r.console}, copy: &failed}
 		}
+		told := func() {}
+		if r.replaying {
+			told = r.sayIfSlow("Running `" + r.firstLine(l) + "` …")
+		}
 		code, err := r.executeLine(ctx, l, out)
+		told()
+		if code != 0 {
+			sleep.For(ctx, interruptGrace) // the command may have received an interrupt first
+		}
 		switch {
 		case ctx.Err() != nil:
 			return context.Cause(ctx)
@@ -87,7 +97,7 @@ func (r *runner) requireChecks(ctx context.Context, list []*Check, limit time.Du
 		limit = defaultWithin
 	}
 	began := time.Now()
-	out, err := r.probe.awaitWhileWorking(ctx, list, limit)
+	out, err := r.probe.awaitWhileWorking(ctx, list, limit, r.newAwaited(limit).tellIfSlow)
 	limit = time.Since(began).Round(limit)
 	switch {
 	case ctx.Err() != nil:
@@ -96,7 +106,7 @@ func (r *runner) requireChecks(ctx context.Context, list []*Check, limit time.Du
 		return err
 	case len(out) > 0:
 		if !r.Auto {
-			return r.failPart(out[0].check.Line, "after %v this is missing: %s", limit, strings.TrimSuffix(out[0].plain(r.substituteNamespace), "."))
+			return r.failPart(out[0].check.Line, "this does not hold after %v: %s", limit, strings.TrimSuffix(out[0].plain(r.substituteNamespace), "."))
 		}
 		return r.failPart(out[0].check.Line, "a check does not hold after %v: %s", limit, out[0])
 	}

@@ -8,8 +8,9 @@ import (
 
 func readAsk(y yamlBlock) (Part, error) {
 	a := &Ask{Line: y.startLine - 1}
-	if err := y.decode(a); err != nil {
-		return nil, err
+	m, ok := y.decode(a)
+	if !ok {
+		return nil, m.err()
 	}
 	kinds := 0
 	for _, is := range []bool{len(a.Choices) > 0, a.Number != nil, a.Measure != nil, a.Pattern != ""} {
@@ -17,77 +18,48 @@ func readAsk(y yamlBlock) (Part, error) {
 			kinds++
 		}
 	}
-	switch {
-	case a.Question == "":
-		return nil, parseErrorf(a.Line, "ask: missing question")
-	case kinds != 1:
-		return nil, parseErrorf(a.Line, "ask: set exactly one of choices, number, measure and pattern, not %d", kinds)
-	case a.Answer != "" && a.Pattern == "":
-		return nil, parseErrorf(y.lineOf("answer"), "answer needs pattern")
-	case len(a.Choices) > 0 && a.Wrong != nil:
-		return nil, parseErrorf(y.lineOf("wrong"), "wrong is only for numbers and texts: explain a choice in its why")
+	m.requireUnless(a.Question == "", a.Line, "ask: missing question")
+	m.requireOne(kinds, a.Line, "ask: set exactly one of choices, number, measure and pattern, not %d")
+	m.requireUnless(a.Answer != "" && a.Pattern == "", y.lineOf("answer"), "answer needs pattern")
+	m.rejectIf(len(a.Choices) > 0 && a.Wrong != nil, y.lineOf("wrong"), "wrong is only for numbers and texts: explain a choice in its why")
+	m.checkChoices(a.Choices)
+	m.checkText(a)
+	if a.Measure != nil {
+		a.Measure.Line = y.lineOf("measure")
+		m.check(a.Measure)
+		m.rejectIf(a.Measure.hasExpectation(), a.Measure.Line, "measure: leave out the expectation: the measured value is the answer")
 	}
-	for _, check := range []func(yamlBlock) error{a.checkChoices, a.checkText, a.checkMeasure} {
-		if err := check(y); err != nil {
-			return nil, err
-		}
-	}
-	return a, nil
+	return a, m.err()
 }
 
-func (a *Ask) checkChoices(y yamlBlock) error {
+func (m *mistakes) checkChoices(list []Choice) {
 	right := 0
-	for i, c := range a.Choices {
-		line := y.lineOf("choices", i)
-		switch {
-		case c.Text == "":
-			return parseErrorf(line, "choices: a choice has no text")
-		case c.Right:
+	for i, c := range list {
+		line := m.lineOf("choices", i)
+		m.requireUnless(c.Text == "", line, "choices: a choice has no text")
+		m.requireUnless(c.Text != "" && !c.Right && c.Why == "", line, "choices: explain why %q is wrong (why)", c.Text)
+		if c.Right {
 			right++
-		case c.Why == "":
-			return parseErrorf(line, "choices: explain why %q is wrong (why)", c.Text)
 		}
 	}
-	switch {
-	case len(a.Choices) == 0:
-	case len(a.Choices) == 1 || len(a.Choices) > 9:
-		return parseErrorf(y.lineOf("choices"), "choices: use 2 to 9, not %d", len(a.Choices))
-	case right != 1:
-		return parseErrorf(y.lineOf("choices"), "choices: exactly one has to be right, not %d", right)
+	if n := len(list); n > 0 {
+		m.requireUnless(n == 1 || n > 9, m.lineOf("choices"), "choices: use 2 to 9, not %d", n)
+		m.requireUnless(n > 1 && right != 1, m.lineOf("choices"), "choices: exactly one has to be right, not %d", right)
 	}
-	return nil
 }
 
-func (a *Ask) checkText(y yamlBlock) error {
+func (m *mistakes) checkText(a *Ask) {
 	for i, w := range a.Wrong {
-		if _, err := compileWhole(w.Pattern); err != nil || w.Pattern == "" || w.Why == "" {
-			return parseErrorf(y.lineOf("wrong", i), "wrong: set a pattern that is a regular expression, and why")
-		}
+		_, err := compileWhole(w.Pattern)
+		m.rejectIf(err != nil, m.lineOf("wrong", i), "%w", err)
+		m.requireUnless(w.Pattern == "" || w.Why == "", m.lineOf("wrong", i), "wrong: set a pattern, a regular expression, and why")
 	}
 	if a.Pattern == "" {
-		return nil
+		return
 	}
-	if _, err := compileWhole(a.Pattern); err != nil {
-		return parseErrorf(y.lineOf("pattern"), "%w", err)
-	}
-	if !matchesWhole(a.Pattern, a.Answer) {
-		return parseErrorf(y.lineOf("pattern"), "the answer %q does not match the pattern: --auto uses it as the right answer", a.Answer)
-	}
-	return nil
-}
-
-func (a *Ask) checkMeasure(y yamlBlock) error {
-	if a.Measure == nil {
-		return nil
-	}
-	a.Measure.Line = y.lineOf("measure")
-	if err := a.Measure.validate(); err != nil {
-		return err
-	}
-	if a.Measure.hasExpectation() {
-		return parseErrorf(a.Measure.Line, "measure: leave out the expectation: the measured value is the answer")
-	}
-	return nil
+	_, err := compileWhole(a.Pattern)
+	m.rejectIf(err != nil, m.lineOf("pattern"), "%w", err)
+	m.requireUnless(err == nil && !matchesWhole(a.Pattern, a.Answer), m.lineOf("pattern"), "the answer %q does not match the pattern: --auto uses it as the right answer", a.Answer)
 }
 
 // compileWhole compiles a pattern for a whole text, ignoring case. The pattern has to be valid on its
@@ -120,14 +92,17 @@ func (a *Ask) judgeAnswer(answer string, right float64) verdict {
 	case len(a.Choices) > 0:
 		return a.judgeChoice(answer)
 	case a.Pattern != "":
-		if matchesWhole(a.Pattern, answer) {
+		switch {
+		case matchesWhole(a.Pattern, answer):
 			return verdict{right: true}
+		case isCommand.MatchString(answer):
+			return rejectAnswer("Type a word or a name.")
 		}
 		return verdict{why: a.explainWrong(answer)}
 	}
 	n, err := strconv.ParseFloat(answer, 64)
 	if err != nil {
-		return rejectAnswer(answer, "Type a number.")
+		return rejectAnswer("Type a number.")
 	}
 	if n == right {
 		return verdict{right: true}
@@ -135,12 +110,12 @@ func (a *Ask) judgeAnswer(answer string, right float64) verdict {
 	return verdict{why: a.explainWrong(answer)}
 }
 
-// rejectAnswer says what an answer has to be. One of several words is most likely a command.
-func rejectAnswer(answer, why string) verdict {
-	if strings.Contains(answer, " ") {
-		why += ` "! COMMAND" runs a command.`
-	}
-	return verdict{notAnAnswer: true, why: why}
+// isCommand matches what is a command rather than a text.
+var isCommand = regexp.MustCompile(`^(kubectl|ctrlplane)( |$)`)
+
+// rejectAnswer says what an answer has to be: what was typed is most likely a command.
+func rejectAnswer(why string) verdict {
+	return verdict{notAnAnswer: true, why: why + ` "! COMMAND" runs a command.`}
 }
 
 // judgeChoice judges the letter or the number of a choice.
@@ -155,7 +130,7 @@ func (a *Ask) judgeChoice(answer string) verdict {
 		}
 	}
 	if at < 0 || at >= len(a.Choices) {
-		return rejectAnswer(answer, "Type the letter of one of the answers.")
+		return rejectAnswer("Type the letter of one of the answers.")
 	}
 	return verdict{right: a.Choices[at].Right, why: a.Choices[at].Why}
 }

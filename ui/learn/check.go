@@ -11,6 +11,8 @@ import (
 type Check struct {
 	Line int    `yaml:"-"`
 	Say  string `yaml:"say"` // what it means that the check holds
+	// Missing says what is missing if it does not hold; empty = that is derived from the measure.
+	Missing string `yaml:"missing"`
 
 	Object     string   `yaml:"object"`     // KIND/NAME; the value is what Path finds
 	Count      string   `yaml:"count"`      // KIND: the number of objects

@@ -10,36 +10,6 @@ import (
 // skip it was the lesson.
 var readerClaim = regexp.MustCompile(`(?i)\byou(?: have| had| just| did not have to| tried to)* (?:deleted?|created?|made|make updates|scaled|ran|changed|applied|patched|stopped|started|paused|resumed|annotated|removed|asked|wrote|did|saved|tried|raised|copied|fixed|clean)\b|\byour (?:change|deletion|patch|write|old copy|(?:two|four|five) \w+)\b`)
 
-// textsOf returns the texts of a part that are shown after something was done.
-func textsOf(p Part) (list []string) {
-	switch p := p.(type) {
-	case Prose:
-		list = []string{p.Text}
-	case *Do:
-		list = append(saysOf(p.Until), p.Say)
-	case *Act:
-		list = append(saysOf(p.Until), p.Say)
-	case *Show:
-		list = []string{p.Say}
-	case *Ask:
-		list = append([]string{p.Question, p.Explain}, p.Hints...)
-		for _, c := range p.Choices {
-			list = append(list, c.Text, c.Why)
-		}
-		for _, w := range p.Wrong {
-			list = append(list, w.Why)
-		}
-	}
-	return list
-}
-
-func saysOf(list []*Check) (says []string) {
-	for _, c := range list {
-		says = append(says, c.Say)
-	}
-	return says
-}
-
 // TestLessonsClaimNothingAboutTheReader checks each text of each lesson: every step can be
 // skipped.
 func TestLessonsClaimNothingAboutTheReader(t *testing.T) {

@@ -40,6 +40,7 @@ type console struct {
 	leaving    bool                         // Ctrl-C was pressed at an empty prompt
 	shown      int                          // rows since the last prompt
 	rows       func() int                   // the terminal's height; 0 = nothing is paged
+	interrupts *Interrupts
 }
 
 func newConsole(in *os.File, out io.Writer, s style, terminal bool) *console {
@@ -144,6 +145,7 @@ func (c *console) readCommandLine(ctx context.Context, prompt string) (string, e
 
 // readOnce reads a line. It returns errLeaveKey after Ctrl-C or Ctrl-D at an empty prompt.
 func (c *console) readOnce(ctx context.Context, prompt string) (string, error) {
+	defer c.interrupts.beginPrompt()()
 	c.ctx, c.shown, c.leaving = ctx, 0, false
 	if c.tty == nil {
 		return c.readPlainLine(prompt)

@@ -20,29 +20,14 @@ func (l *Lesson) namedControllers() (found []namedController) {
 			found = append(found, namedController{name, line})
 		}
 	}
-	checks := func(list ...*Check) {
-		for _, c := range list {
-			add(c.Line, c.Controller, c.Held)
-			if c.Records != nil {
-				add(c.Line, c.Records.Controller)
-			}
+	for _, c := range l.checks() {
+		add(c.Line, c.Controller, c.Held)
+		if c.Records != nil {
+			add(c.Line, c.Records.Controller)
 		}
 	}
-	for _, s := range l.Steps {
-		for _, part := range s.Parts {
-			switch part := part.(type) {
-			case *Do:
-				checks(part.Until...)
-			case *Act:
-				checks(part.Until...)
-			case *Show:
-				add(part.Line, append([]string{part.Held, part.Log, part.Controller}, part.Activity...)...)
-			case *Ask:
-				if part.Measure != nil {
-					checks(part.Measure)
-				}
-			}
-		}
+	for _, s := range l.shows() {
+		add(s.Line, append([]string{s.Held, s.Log, s.Controller}, s.Activity...)...)
 	}
 	return found
 }

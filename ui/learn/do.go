@@ -31,7 +31,7 @@ func (r *runner) runDo(ctx context.Context, d *Do) error {
 	if r.Auto || r.replaying {
 		return r.performDo(ctx, d)
 	}
-	t := &task{runner: r, Do: d}
+	t := &task{runner: r, Do: d, awaited: r.newAwaited(24 * time.Hour)}
 	for {
 		err := t.readCommand(ctx)
 		switch {
@@ -62,27 +62,17 @@ func (r *runner) performDo(ctx context.Context, d *Do) error {
 			return fmt.Errorf("line %d: the checks hold before the task is done", d.Line)
 		}
 	}
-	r.announceSlow(d)
 	if err := r.runCommands(ctx, d.Run, d.Line); err != nil {
 		return err
 	}
 	return r.requireChecks(ctx, d.Until, d.Within)
 }
 
-// slowTask is the shortest time limit of a task that is announced.
-const slowTask = 2 * time.Minute
-
-// announceSlow says what is done for minutes without output, such as a build, also where the output is left out.
-func (r *runner) announceSlow(d *Do) {
-	if d.Within >= slowTask && len(d.Run) > 0 {
-		r.printf("%s\n", r.faint(fmt.Sprintf("Running %q, which may take some minutes …", r.firstLine(d.Run[0]))))
-	}
-}
-
 // task is the reader's current task.
 type task struct {
 	*runner
 	*Do
+	awaited      *awaited
 	hintsGiven   int
 	failedChecks int
 }
@@ -100,7 +90,8 @@ func (t *task) readCommand(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return t.handleLine(ctx, strings.TrimSpace(line))
+	_, err = t.runInterruptibly(ctx, func(ctx context.Context) error { return t.handleLine(ctx, strings.TrimSpace(line)) })
+	return err
 }
 
 // watchChecks interrupts the reading when the checks hold.
@@ -135,13 +126,26 @@ func (t *task) handleLine(ctx context.Context, line string) error {
 		t.printf("%s\n", t.faint("Press Enter to continue."))
 		return nil
 	}
-	if err := t.awaitEffect(ctx); err != nil {
+	out, err := t.awaitEffect(ctx)
+	if err != nil {
 		return err
 	}
-	if t.exitCode != 0 && slices.Contains(t.Do.Run, line) {
+	switch {
+	case t.exitCode != 0 && slices.Contains(t.Do.Run, line):
 		t.printWayOut()
+	case t.exitCode == 0 && slices.ContainsFunc(t.Do.Run, func(solution string) bool { return isSameVerb(solution, line) }):
+		t.awaited.tell(out)
 	}
 	return nil
+}
+
+// isSameVerb reports whether two command lines begin with the same words, as "kubectl create deployment".
+func isSameVerb(a, b string) bool {
+	verb := func(line string) []string {
+		words := strings.Fields(line)
+		return words[:min(len(words), 3)]
+	}
+	return slices.Equal(verb(a), verb(b))
 }
 
 // maxFailedChecks is after how many checks that fail the way out is named.
@@ -153,12 +157,12 @@ func (t *task) printWayOut() {
 }
 
 // awaitEffect waits a moment for the effects of a command.
-func (t *task) awaitEffect(ctx context.Context) error {
-	out, err := t.probe.awaitChecks(ctx, t.Until, effectWait)
+func (t *task) awaitEffect(ctx context.Context) (out []*unmetCheck, err error) {
+	out, err = t.probe.awaitChecks(ctx, t.Until, effectWait)
 	if err == nil && len(out) == 0 {
-		return errTaskDone
+		return nil, errTaskDone
 	}
-	return err
+	return out, err
 }
 
 // checkNow prints which checks do not hold.
@@ -181,7 +185,11 @@ func (t *task) checkNow(ctx context.Context) error {
 		return err
 	}
 	for _, m := range out {
-		t.printf("%s", t.wrap(t.bad(t.Glyph("✗", "x"))+" ", "  ", "Missing: "+t.renderInline(m.plain(t.substituteNamespace))))
+		text := m.plain(t.substituteNamespace)
+		if !m.isExplained() {
+			text = "Missing: " + text
+		}
+		t.printf("%s", t.wrap(t.bad(t.Glyph("✗", "x"))+" ", "  ", t.renderInline(text)))
 	}
 	if t.failedChecks++; t.failedChecks >= maxFailedChecks {
 		t.printWayOut()

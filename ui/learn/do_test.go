@@ -15,17 +15,17 @@ import (
 	"github.com/ctrlplane/ctrlplane/ui"
 )
 
-// A build takes minutes and prints nothing: skip says so, also while it sets up the lesson again.
-func TestSlowTasksAreAnnounced(t *testing.T) {
-	for within, want := range map[time.Duration]string{
-		90 * time.Second: "",
-		10 * time.Minute: "Running \"cd .\", which may take some minutes …\n",
+// Commands that are repeated without output say what takes long, also while the lesson is set up again.
+func TestSlowCommandsAreNamed(t *testing.T) {
+	for line, want := range map[string]string{
+		"cd .":      "",
+		"sleep 1.3": "Running \"sleep 1.3\" …\n",
 	} {
 		var out bytes.Buffer
 		r := &runner{lesson: &Lesson{}, shell: &shell{dir: t.TempDir()}, replaying: true}
 		r.console = &console{style: style{ui.Mode{}}, out: &out}
-		if err := r.performDo(t.Context(), &Do{Run: Commands{"cd ."}, Within: within}); err != nil || out.String() != want {
-			t.Errorf("%v: %v, got %q, want %q", within, err, &out, want)
+		if err := r.performDo(t.Context(), &Do{Run: Commands{line}}); err != nil || out.String() != want {
+			t.Errorf("%s: %v, got %q, want %q", line, err, &out, want)
 		}
 	}
 }
@@ -59,7 +59,7 @@ func TestWayOutOfATask(t *testing.T) {
 			plane := &controlPlane{objects: objects}
 			r := &runner{lesson: &Lesson{}, plane: plane, shell: s, probe: &probe{controlPlane: plane, shell: s}, Options: Options{Out: io.Discard}}
 			r.console = &console{style: style{ui.Mode{}}, out: &out}
-			reader := &task{runner: r, Do: &Do{Run: Commands{"cd .", "exit 1"}, Until: []*Check{{Command: "exit 3", Say: "It works."}}}}
+			reader := &task{runner: r, awaited: r.newAwaited(time.Hour), Do: &Do{Run: Commands{"cd .", "exit 1"}, Until: []*Check{{Command: "exit 3", Say: "It works."}}}}
 			for _, line := range tc.typed {
 				if err := reader.handleLine(t.Context(), line); err != nil {
 					t.Fatal(err)

@@ -21,21 +21,22 @@ func TestJudgeAnswer(t *testing.T) {
 		{choices, " B ", verdict{right: true}},
 		{choices, "2", verdict{right: true}},
 		{choices, "a", verdict{why: "not x"}},
-		{choices, "c", verdict{notAnAnswer: true, why: "Type the letter of one of the answers."}},
-		{choices, "0", verdict{notAnAnswer: true, why: "Type the letter of one of the answers."}},
-		{choices, "y", verdict{notAnAnswer: true, why: "Type the letter of one of the answers."}},
-		{choices, "", verdict{notAnAnswer: true, why: "Type the letter of one of the answers."}},
+		{choices, "c", verdict{notAnAnswer: true, why: `Type the letter of one of the answers. "! COMMAND" runs a command.`}},
+		{choices, "0", verdict{notAnAnswer: true, why: `Type the letter of one of the answers. "! COMMAND" runs a command.`}},
+		{choices, "y", verdict{notAnAnswer: true, why: `Type the letter of one of the answers. "! COMMAND" runs a command.`}},
+		{choices, "", verdict{notAnAnswer: true, why: `Type the letter of one of the answers. "! COMMAND" runs a command.`}},
 		{text, "ReplicaSet", verdict{right: true}},
 		{text, "replica-set-controller ", verdict{right: true}},
 		{text, "the replicaset", verdict{}},
 		{text, "deployment-controller", verdict{why: "no Pods"}},
+		{text, "kubectl delete deploy web", verdict{notAnAnswer: true, why: `Type a word or a name. "! COMMAND" runs a command.`}},
 		{num, "4", verdict{right: true}},
 		{num, "4.0", verdict{right: true}},
 		{num, "5", verdict{why: "one is yours"}},
 		{num, "3", verdict{}},
 		{num, "kubectl get pods", verdict{notAnAnswer: true, why: `Type a number. "! COMMAND" runs a command.`}},
 		{choices, "kubectl get pods", verdict{notAnAnswer: true, why: `Type the letter of one of the answers. "! COMMAND" runs a command.`}},
-		{num, "four", verdict{notAnAnswer: true, why: "Type a number."}},
+		{num, "four", verdict{notAnAnswer: true, why: `Type a number. "! COMMAND" runs a command.`}},
 	} {
 		if got := tc.ask.judgeAnswer(tc.answer, n); got != tc.want {
 			t.Errorf("%q: got %+v, want %+v", tc.answer, got, tc.want)
@@ -127,6 +128,32 @@ func TestRecordsMatch(t *testing.T) {
 	ten := &observe.Called{Object: observe.Object{Resource: "pods", Namespace: "lesson-10"}}
 	if ours.inLesson(ten) {
 		t.Error("an object in lesson-10 counts as in lesson-1")
+	}
+}
+
+// A kind is an answer in each way in which it is written.
+func TestNamesOfKindsAreAnswers(t *testing.T) {
+	all, err := All()
+	if err != nil {
+		t.Fatal(err)
+	}
+	checked := 0
+	for _, l := range all {
+		for _, s := range l.Steps {
+			for _, p := range s.Parts {
+				if a, ok := p.(*Ask); ok && strings.HasPrefix(a.Answer, "Replica") {
+					checked++
+					for _, answer := range []string{strings.Replace(a.Answer, "Replica", "Replica ", 1), strings.Replace(a.Answer, "Replica", "replica-", 1), strings.ToLower(a.Answer)} {
+						if !a.judgeAnswer(answer, 0).right {
+							t.Errorf("%s, line %d: %q is refused", l.Name, a.Line, answer)
+						}
+					}
+				}
+			}
+		}
+	}
+	if checked < 2 {
+		t.Errorf("only %d questions", checked)
 	}
 }
 

@@ -2,6 +2,7 @@ package learn
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 )
@@ -27,6 +28,8 @@ type Lesson struct {
 	Traces []string `yaml:"traces"`
 
 	Steps []*Step `yaml:"-"`
+
+	planeLine int // of Plane
 }
 
 // label names the lesson as lists of lessons do: "2 level".
@@ -170,6 +173,11 @@ func (m *ParseError) Error() string { return fmt.Sprintf("%s:%d: %s", m.File, m.
 
 // ParseErrors are all errors in a lesson's file, at least one.
 type ParseErrors []*ParseError
+
+// Sort sorts the errors by their lines.
+func (m ParseErrors) Sort() {
+	slices.SortStableFunc(m, func(a, b *ParseError) int { return a.Line - b.Line })
+}
 
 // Error returns a line for each error.
 func (m ParseErrors) Error() string {

@@ -19,19 +19,21 @@ const maxLessonBytes = 4 << 20
 // byteOrderMark is what some editors write at the beginning of a file in UTF-8.
 const byteOrderMark = "\ufeff"
 
-// parseLesson parses a lesson. Its error is a ParseErrors.
+// parseLesson parses a lesson. Its error is a ParseErrors; the lesson then has what could be parsed.
 func parseLesson(file string, data []byte) (*Lesson, error) {
 	text := strings.TrimPrefix(string(data), byteOrderMark)
 	p := &parser{file: file, lines: strings.Split(strings.ReplaceAll(text, "\r\n", "\n"), "\n")}
 	p.lesson = &Lesson{Name: strings.TrimSuffix(filepath.Base(file), ".md")}
 	p.parse()
 	if len(p.errs) > 0 {
-		return nil, p.errs
+		p.errs.Sort()
+		return p.lesson, p.errs
 	}
 	return p.lesson, nil
 }
 
-// ReadFile parses a lesson in a file. Its error is a ParseErrors if the file can be read.
+// ReadFile parses a lesson in a file. Its error is a ParseErrors if the file can be read; the lesson then has what
+// could be parsed.
 func ReadFile(ctx context.Context, path string) (*Lesson, error) {
 	data, err := limitread.FileContext(ctx, path, maxLessonBytes)
 	if err != nil {
@@ -96,6 +98,7 @@ func (p *parser) parse() {
 		}
 	}
 	p.flushProse()
+	p.checkTexts()
 	if len(p.lesson.Steps) == 0 && p.step == nil {
 		p.addError(parseErrorf(len(p.lines), `no step: begin one with a heading "## …"`))
 	}
@@ -113,12 +116,11 @@ func (p *parser) parseFrontMatter() bool {
 		p.addError(parseErrorf(1, `the front matter has no end: close it with "---"`))
 		return false
 	}
-	y := yamlBlock{startLine: 2, text: body}
-	err := y.decode(p.lesson)
-	if err == nil {
-		err = p.lesson.validate(y)
+	m, ok := yamlBlock{startLine: 2, text: body}.decode(p.lesson)
+	if ok {
+		p.lesson.validate(m)
 	}
-	if err != nil {
+	for _, err := range m.errs {
 		p.addError(err)
 	}
 	return true
@@ -230,11 +232,10 @@ func (p *parser) parseBlock(indent int, mark, info string) error {
 		hint := suggest.Hint(word, known, "use one of "+strings.Join(known, ", "))
 		return parseErrorf(begin, "unknown block %q: %s", word, hint)
 	}
-	if err != nil {
-		return err
+	if part != nil {
+		p.step.Parts = append(p.step.Parts, part)
 	}
-	p.step.Parts = append(p.step.Parts, part)
-	return nil
+	return err
 }
 
 // closesFence reports whether a line ends the block that began with a mark: it has the same

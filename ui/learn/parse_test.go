@@ -84,7 +84,7 @@ func TestParseErrorsHaveLineAndReason(t *testing.T) {
 		"answer does not fit":  {testFrontMatter + "## One\n```ask\nquestion: x\npattern: a+\nanswer: b\n```\n", 8, `"b" does not match`},
 		"answer of open \\Q":   {testFrontMatter + "## One\n```ask\nquestion: x\npattern: '\\Qa.b'\nanswer: a.b\n```\n", 8, "missing closing )"},
 		"pattern of two":       {testFrontMatter + "## One\n```ask\nquestion: x\npattern: 'a)(b'\nanswer: ab\n```\n", 8, "unexpected )"},
-		"wrong of open \\Q":    {testFrontMatter + "## One\n```ask\nquestion: x\nnumber: 1\nwrong:\n- {pattern: '\\Q2', why: y}\n```\n", 10, "regular expression"},
+		"wrong of open \\Q":    {testFrontMatter + "## One\n```ask\nquestion: x\nnumber: 1\nwrong:\n- {pattern: '\\Q2', why: y}\n```\n", 10, "missing closing )"},
 		"indented fence":       {testFrontMatter + "## One\n   ```do\n   say: x\n   ```\n", 6, "missing command"},
 		"shorter fence":        {testFrontMatter + "## One\n````do\nsay: x\n```\n", 6, "no end"},
 		"other fence":          {testFrontMatter + "## One\n```do\nsay: x\n~~~\n", 6, "no end"},

@@ -12,10 +12,18 @@ import (
 // for authors of lessons.
 func (m *unmetCheck) plain(substitute func(string) string) string {
 	text := m.plainState()
-	if m.check.Say == "" {
+	switch {
+	case m.isExplained():
+		return substitute(m.check.Missing)
+	case m.check.Say == "":
 		return substitute(text)
 	}
 	return substitute("“" + strings.TrimRight(m.check.Say, ".") + "”: " + text)
+}
+
+// isExplained reports whether the lesson has a text for what is missing.
+func (m *unmetCheck) isExplained() bool {
+	return m.check.Missing != "" && m.value.noKind == "" && !m.value.unanswered
 }
 
 func (m *unmetCheck) plainState() string {

@@ -2,6 +2,7 @@ package learn
 
 import (
 	"regexp"
+	"strings"
 	"testing"
 )
 
@@ -23,6 +24,8 @@ func TestPlainWords(t *testing.T) {
 		"job is \"running\", needed: 2.":                                            {&Check{Controller: "job", Is: &is}, value{text: "running"}},
 		"writes that job holds: 0.":                                                 {&Check{Held: "job"}, value{text: "0"}},
 		"the control plane has not settled yet: job: sync of x/y running for 2s.":   {&Check{Settled: true}, value{busy: "job: sync of x/y running for 2s"}},
+		"The program does not exist.":                                               {&Check{Command: "test -x controller", Say: "It exists.", Missing: "The program does not exist."}, value{absent: true}},
+		"there was no answer in time.":                                              {&Check{Command: "test -x controller", Missing: "The program does not exist."}, value{unanswered: true}},
 		"the command \"test -x controller\" fails.":                                 {&Check{Command: "test -x controller"}, value{absent: true}},
 		"the command \"cat job-1.log\" prints nothing, needed: 2.":                  {&Check{Command: "cat job-1.log", Is: &is}, value{}},
 	} {
@@ -50,7 +53,7 @@ func TestBuiltInChecksAreSaidInPlainWords(t *testing.T) {
 				for _, c := range d.Until {
 					for _, v := range []value{{text: "0"}, {}, {absent: true}} {
 						m := unmetCheck{c, v}
-						if text := m.plainState(); c.Command == "" && raw.MatchString(text) {
+						if text := m.plain(func(s string) string { return s }); raw.MatchString(text) || strings.Contains(text, "the command ") {
 							t.Errorf("%s, line %d: %s", l.Name, c.Line, text)
 						}
 						checked++

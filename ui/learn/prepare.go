@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/ctrlplane/ctrlplane/internal/datadir"
+	"github.com/ctrlplane/ctrlplane/internal/words"
 )
 
 var invalidNameChars = regexp.MustCompile(`[^a-z0-9]+`)
@@ -23,6 +24,11 @@ func (l *Lesson) Namespace() string {
 
 // prepare creates the lesson's folders, shell and namespace.
 func (r *runner) prepare(ctx context.Context) (err error) {
+	needs := "namespace " + r.lesson.Namespace()
+	if n := r.lesson.Nodes; n > 0 {
+		needs += " and " + words.Count(n, "ready node")
+	}
+	defer r.sayIfSlow("Preparing the lesson, which needs " + needs + " …")()
 	if r.plane, err = newControlPlane(ctx, r.Config); err != nil {
 		return err
 	}

@@ -115,6 +115,11 @@ func (p *probe) unmetChecks(ctx context.Context, list []*Check) (out []*unmetChe
 // when the time is over or ctx ends. The first measurement may take longer than that: without
 // it there is nothing to say. A control plane that does not answer is awaited for restartGrace.
 func (p *probe) awaitChecks(ctx context.Context, list []*Check, within time.Duration) ([]*unmetCheck, error) {
+	return p.awaitChecksTelling(ctx, list, within, func([]*unmetCheck) {})
+}
+
+// awaitChecksTelling is awaitChecks, and tells which checks do not hold each time that they were measured.
+func (p *probe) awaitChecksTelling(ctx context.Context, list []*Check, within time.Duration, tell func([]*unmetCheck)) ([]*unmetCheck, error) {
 	limited, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
 	end, _ := limited.Deadline()
@@ -135,6 +140,9 @@ func (p *probe) awaitChecks(ctx context.Context, list []*Check, within time.Dura
 			return nil, nil
 		default:
 			last, answered = out, time.Now()
+			if measuring.Err() == nil {
+				tell(out)
+			}
 		}
 		select {
 		case <-limited.Done():
@@ -157,13 +165,13 @@ const maxWaits = 5
 
 // awaitWhileWorking is awaitChecks for checks that need longer on a busy machine: it waits
 // again if there was work in the lesson's namespaces.
-func (p *probe) awaitWhileWorking(ctx context.Context, list []*Check, within time.Duration) ([]*unmetCheck, error) {
+func (p *probe) awaitWhileWorking(ctx context.Context, list []*Check, within time.Duration, tell func([]*unmetCheck)) ([]*unmetCheck, error) {
 	for n := 1; ; n++ {
 		before, err := p.snapshot(ctx)
 		if err != nil {
 			return nil, err
 		}
-		out, err := p.awaitChecks(ctx, list, within)
+		out, err := p.awaitChecksTelling(ctx, list, within, tell)
 		if err != nil || len(out) == 0 || n == maxWaits || ctx.Err() != nil {
 			return out, err
 		}

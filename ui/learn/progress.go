@@ -13,7 +13,7 @@ import (
 	"github.com/ctrlplane/ctrlplane/internal/durable"
 )
 
-// Progress is the reader's progress in all lessons.
+// Progress is the reader's progress in all lessons on one control plane.
 type Progress struct {
 	Last    string                    `json:"last,omitempty"` // the most recent lesson, by name or path
 	Lessons map[string]LessonProgress `json:"lessons"`
@@ -26,28 +26,59 @@ type LessonProgress struct {
 	Done bool `json:"done,omitempty"`
 }
 
-// ReadProgress reads the progress file; without one the progress is empty.
-func ReadProgress(path string) (Progress, error) {
-	p := Progress{Lessons: map[string]LessonProgress{}}
-	data, err := os.ReadFile(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return p, nil
-	}
-	if err != nil {
-		return p, err
-	}
-	if err := json.Unmarshal(data, &p); err != nil {
-		return p, fmt.Errorf("cannot parse %s: %w: remove it to reset the progress", path, err)
+// progressFile is the progress on all control planes.
+type progressFile struct {
+	Progress                     // on the default one
+	Planes   map[string]Progress `json:"planes,omitempty"` // on the others, by data folder
+}
+
+// of returns the progress on a control plane, whose data folder is empty for the default one.
+func (f *progressFile) of(plane string) Progress {
+	p := f.Progress
+	if plane != "" {
+		p = f.Planes[plane]
 	}
 	if p.Lessons == nil {
 		p.Lessons = map[string]LessonProgress{}
 	}
-	return p, nil
+	return p
+}
+
+func (f *progressFile) set(plane string, p Progress) {
+	switch {
+	case plane == "":
+		f.Progress = p
+		return
+	case f.Planes == nil:
+		f.Planes = map[string]Progress{}
+	}
+	f.Planes[plane] = p
+}
+
+func readProgressFile(path string) (f progressFile, err error) {
+	data, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return f, nil
+	}
+	if err != nil {
+		return f, err
+	}
+	if err := json.Unmarshal(data, &f); err != nil {
+		return f, fmt.Errorf("cannot parse %s: %w: remove it to reset the progress", path, err)
+	}
+	return f, nil
+}
+
+// ReadProgress reads the progress on a control plane from a file; without one the progress is empty. The data folder of
+// the control plane is empty for the default one.
+func ReadProgress(path, plane string) (Progress, error) {
+	f, err := readProgressFile(path)
+	return f.of(plane), err
 }
 
 // SaveStep records in the progress file that a step of a lesson begins, or that the lesson is
 // done. It keeps what other processes have recorded about other lessons.
-func SaveStep(path, lesson string, step, of int) (err error) {
+func SaveStep(path, plane, lesson string, step, of int) (err error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err
 	}
@@ -57,12 +88,14 @@ func SaveStep(path, lesson string, step, of int) (err error) {
 		return fmt.Errorf("cannot lock %s: %w", path, err)
 	}
 	defer func() { err = errors.Join(err, lock.Close()) }()
-	p, err := ReadProgress(path)
+	f, err := readProgressFile(path)
 	if err != nil {
 		return err
 	}
+	p := f.of(plane)
 	p.begin(lesson, step, of)
-	data, err := json.MarshalIndent(p, "", "  ")
+	f.set(plane, p)
+	data, err := json.MarshalIndent(f, "", "  ")
 	if err != nil {
 		return err
 	}
@@ -77,6 +110,20 @@ func (p *Progress) begin(lesson string, step, of int) {
 		m.Step, m.Done = 0, true
 	}
 	p.Last, p.Lessons[lesson] = lesson, m
+}
+
+// Unfinished is the lesson to continue with: the most recent one unless it is done, or else the first one of a list that
+// was left; empty if there is none.
+func (p *Progress) Unfinished(all []*Lesson) string {
+	if last := p.Lessons[p.Last]; p.Last != "" && (last.Step > 0 || !last.Done) {
+		return p.Last
+	}
+	for _, l := range all {
+		if p.ResumeStep(l.Name, len(l.Steps)) > 0 {
+			return l.Name
+		}
+	}
+	return ""
 }
 
 // ResumeStep is the step to continue with; 0 if the lesson has changed.

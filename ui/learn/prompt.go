@@ -4,13 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 )
-
-// interruptGrace is how long after the exit of a command an interrupt still counts as
-// meant for it: the terminal sends it to both processes, and the command may exit
-// before this process receives it.
-const interruptGrace = 200 * time.Millisecond
 
 const helpText = `What you can type:
 
@@ -24,7 +18,8 @@ const helpText = `What you can type:
 - ` + "`shell`" + `: shows how to continue in another shell
 %s
 
-Tab completes commands. Ctrl-C clears the line; at an empty prompt it asks whether to leave.
+Tab completes commands. Ctrl-C clears the line; at an empty prompt, and while the
+lesson waits, it asks whether to leave.
 `
 
 // leaveHelp says how to leave the lesson and how to continue it.
@@ -72,10 +67,7 @@ func (r *runner) printPageLink() {
 // runForeground runs a command of the reader, whose failure is not an error of the
 // lesson.
 func (r *runner) runForeground(ctx context.Context, line string) error {
-	if r.Foreground != nil {
-		r.Foreground.Add(1)
-		defer time.AfterFunc(interruptGrace, func() { r.Foreground.Add(-1) })
-	}
+	defer r.Interrupts.beginCommand()()
 	code, err := r.executeLine(ctx, line, r.Out)
 	r.exitCode = code
 	if ctx.Err() != nil {

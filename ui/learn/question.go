@@ -102,7 +102,7 @@ func (r *runner) rightNumber(ctx context.Context, a *Ask) (float64, error) {
 // handleAside handles lines that are neither answers nor commands.
 func (r *runner) handleAside(a *Ask, line string, wrong int, right float64) bool {
 	switch line {
-	case "":
+	case "", "check", "next":
 		r.printf("%s\n", r.faint(`Type an answer, "hint", "skip", or "! COMMAND" to run a command; "help" lists all.`))
 	case "help", "?":
 		r.printf("%s\n", r.renderMarkdown(a.helpText()+r.leaveHelp()))
@@ -177,5 +177,6 @@ const settleTimeout = 2 * time.Second
 // waitSettled waits a short time until the control plane has settled. It may never
 // settle, for example because writes are held.
 func (r *runner) waitSettled(ctx context.Context) {
+	defer r.sayIfSlow("Waiting for the control plane to settle …")()
 	_, _ = r.probe.awaitChecks(ctx, []*Check{{Settled: true}}, settleTimeout) // unfinished work is just not shown
 }

@@ -40,6 +40,23 @@ func TestWhatCanBeTypedAtAQuestion(t *testing.T) {
 	}
 }
 
+// What was typed at the wrong place is not a wrong answer.
+func TestCommandsAreNotAnswers(t *testing.T) {
+	four := 4.0
+	for name, a := range map[string]*Ask{
+		"number": {Question: "How many?", Number: &four},
+		"text":   {Question: "Which?", Pattern: "web", Answer: "web"},
+		"choice": {Question: "Which?", Choices: []Choice{{Text: "this", Right: true}, {Text: "that", Why: "no"}}},
+	} {
+		for _, typed := range []string{"check", "kubectl delete deploy web"} {
+			shown, err := asked(t, a, typed+"\nskip\n")
+			if err != nil || strings.Contains(shown, "No.") || !strings.Contains(shown, "! COMMAND") {
+				t.Errorf("%s, %s: %v\n%s", name, typed, err, shown)
+			}
+		}
+	}
+}
+
 func TestChoicesNameTheNamespace(t *testing.T) {
 	a := &Ask{Question: "Where?", Choices: []Choice{{Text: "in `$NS`", Right: true}, {Text: "elsewhere", Why: "no"}}}
 	if shown, err := asked(t, a, "a\n"); err != nil || !strings.Contains(shown, "lesson-1") || strings.Contains(shown, "$NS") {

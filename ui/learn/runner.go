@@ -7,7 +7,6 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"sync/atomic"
 	"time"
 
 	"k8s.io/client-go/rest"
@@ -50,15 +49,17 @@ type Options struct {
 	// OnStep, if not nil, is called with the index of each step that begins, and with
 	// len(Steps) at the end.
 	OnStep func(step int) error
-	// Foreground, if not nil, counts the reader's commands that have the terminal or have
-	// just exited: an interrupt is then meant for them.
-	Foreground *atomic.Int32
+	// Interrupts says what an interrupt is meant for; nil = the whole lesson.
+	Interrupts *Interrupts
 	// SaveTrace, if not nil, is called with the traces that the lesson names, as JSON.
 	SaveTrace func(about observe.Object, trace []byte) error
 }
 
-// LeftError says that the reader has left a lesson. Step is the index of the step.
-type LeftError struct{ Step int }
+// LeftError says that a lesson has ended early.
+type LeftError struct {
+	Step  int   // the index of the step
+	Cause error // nil if the reader has left
+}
 
 // CanResume reports whether a lesson that is left at a step can be continued there: not at the
 // first one, with which it begins.
@@ -67,7 +68,14 @@ func (l *Lesson) CanResume(step int) bool {
 	return number > 1
 }
 
-func (l *LeftError) Error() string { return fmt.Sprintf("left at step %d", l.Step+1) }
+func (l *LeftError) Error() string {
+	if l.Cause != nil {
+		return l.Cause.Error()
+	}
+	return fmt.Sprintf("left at step %d", l.Step+1)
+}
+
+func (l *LeftError) Unwrap() error { return l.Cause }
 
 // runner runs a lesson.
 type runner struct {
@@ -81,6 +89,7 @@ type runner struct {
 	created   bool         // the lesson's namespace
 	tools     *datadir.Dir // nil until prepare has made it
 	step      int
+	reached   int      // the step that has begun: step is an earlier one while those are repeated
 	exitCode  int      // of the reader's last command
 	replaying bool     // earlier steps are repeated, without output
 	leftOut   []string // titles of steps that were not completed
@@ -93,17 +102,19 @@ func Run(ctx context.Context, l *Lesson, o Options) error {
 	if o.Text == nil {
 		o.Text = o.Out
 	}
+	r.reached = o.FirstStep
 	r.console = newConsole(o.In, ui.NewEndableWriter(ctx, o.Text, o.OnLoss), style{o.Mode}, o.Terminal && !o.Auto)
+	r.console.interrupts = o.Interrupts
 	defer r.in.close()
 	err := r.prepare(ctx)
 	if err == nil {
 		err = r.runSteps(ctx)
 	}
-	if errors.Is(err, errReaderLeft) {
-		err = &LeftError{r.step}
-	}
-	if ctx.Err() != nil {
-		err = context.Cause(ctx)
+	switch {
+	case ctx.Err() != nil:
+		err = &LeftError{Step: r.reached, Cause: context.Cause(ctx)}
+	case errors.Is(err, errReaderLeft):
+		err = &LeftError{Step: r.reached}
 	}
 	if r.created && r.planeEnded(ctx) {
 		r.shell.stopJobs()
@@ -119,6 +130,7 @@ func (r *runner) runSteps(ctx context.Context) error {
 		return err
 	}
 	for r.step = r.FirstStep; r.step < len(r.lesson.Steps); r.step++ {
+		r.reached = r.step
 		if r.OnStep != nil {
 			if err := r.OnStep(r.step); err != nil {
 				return err

@@ -14,7 +14,7 @@ func (t *task) skip(ctx context.Context) error {
 		if err := t.requireNamespace(ctx); err != nil {
 			return err
 		}
-		t.printFailure(err)
+		t.printFailure("The solution cannot be used after what was done before", err)
 		if err = t.setUpAgain(ctx, t.Do); err == nil {
 			err = t.performDo(ctx, t.Do)
 		}

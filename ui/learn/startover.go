@@ -67,6 +67,15 @@ func (r *runner) confirmStartOver(ctx context.Context) error {
 // startOver removes what is left of the lesson, creates its namespace again, and repeats the
 // steps before the current one.
 func (r *runner) startOver(ctx context.Context) error {
+	if err := r.clearLesson(ctx); err != nil {
+		return err
+	}
+	return r.replaySteps(ctx, r.step)
+}
+
+// clearLesson brings the lesson into the state before its first step.
+func (r *runner) clearLesson(ctx context.Context) error {
+	defer r.sayIfSlow("Deleting namespace " + r.shell.namespace + " and creating it again …")()
 	r.shell.stopJobs()
 	r.shell.jobsStarted = 0
 	err := errors.Join(r.plane.revertState(ctx, r.initial), r.removeObjects(ctx),
@@ -81,8 +90,5 @@ func (r *runner) startOver(ctx context.Context) error {
 		return err
 	}
 	r.probe.lessonBegun = false
-	if err := r.probe.markStart(ctx); err != nil {
-		return err
-	}
-	return r.replaySteps(ctx, r.step)
+	return r.probe.markStart(ctx)
 }

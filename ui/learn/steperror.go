@@ -37,22 +37,26 @@ func (r *runner) runPartForReader(ctx context.Context, p Part) error {
 		if err := r.requireNamespace(ctx); err != nil {
 			return err
 		}
-		err := run(ctx, p)
-		if _, failed := errors.AsType[*stepError](err); r.Auto || !failed {
-			return err
+		stays, err := r.runInterruptibly(ctx, func(ctx context.Context) error { return run(ctx, p) })
+		if !stays {
+			if _, failed := errors.AsType[*stepError](err); r.Auto || !failed {
+				return err
+			}
 		}
 		if err := r.requireNamespace(ctx); err != nil {
 			return err
 		}
-		r.printFailure(err)
+		if !stays {
+			r.printFailure("This part of the lesson did not work", err)
+		}
 		if run, err = r.askRepeat(ctx); err != nil {
 			return err
 		}
 	}
 }
 
-func (r *runner) printFailure(err error) {
-	r.printf("%s", r.wrap(r.bad(r.Glyph("✗ ", "x ")), "  ", "This part of the lesson did not work: "+strings.TrimSuffix(err.Error(), ".")+"."))
+func (r *runner) printFailure(what string, err error) {
+	r.printf("%s", r.wrap(r.bad(r.Glyph("✗ ", "x ")), "  ", what+": "+strings.TrimSuffix(err.Error(), ".")+"."))
 }
 
 // askRepeat asks the reader how to repeat a part that has failed.

@@ -62,7 +62,7 @@ func TestRestartDoesNotEndTheLesson(t *testing.T) {
 	}
 	for name, check := range map[string]func(*task) error{
 		"check":   func(k *task) error { return k.checkNow(t.Context()) },
-		"command": func(k *task) error { return k.awaitEffect(t.Context()) },
+		"command": func(k *task) error { _, err := k.awaitEffect(t.Context()); return err },
 	} {
 		var out bytes.Buffer
 		r := &runner{probe: restarting(t, 1), console: &console{out: &out}}

@@ -2,7 +2,6 @@ package learn
 
 import (
 	"cmp"
-	"errors"
 	"regexp"
 	"slices"
 	"strings"
@@ -20,67 +19,57 @@ var blockNames = []string{"do", "run", "show", "ask"}
 
 var blockReaders = map[string]func(yamlBlock) (Part, error){"do": readDo, "run": readRun, "show": readShow, "ask": readAsk}
 
+// namespaceSuffix is what a lesson may append to the name of its namespace.
+var namespaceSuffix = regexp.MustCompile(`^[a-z0-9]+$`)
+
 // validate validates the front matter.
-func (l *Lesson) validate(y yamlBlock) error {
-	switch {
-	case l.Title == "":
-		return parseErrorf(y.startLine, "the lesson has no title")
-	case l.Summary == "":
-		return parseErrorf(y.startLine, "the lesson has no summary: say in one sentence what it teaches")
-	case l.Minutes < 0:
-		return parseErrorf(y.lineOf("minutes"), "minutes: %d is negative", l.Minutes)
-	case l.Nodes < 0:
-		return parseErrorf(y.lineOf("nodes"), "nodes: %d is negative", l.Nodes)
-	}
+func (l *Lesson) validate(m *mistakes) {
+	begin := m.block.startLine
+	m.requireUnless(l.Title == "", begin, "the lesson has no title")
+	m.requireUnless(l.Summary == "", begin, "the lesson has no summary: say in one sentence what it teaches")
+	m.rejectIf(l.Minutes < 0, m.lineOf("minutes"), "minutes: %d is negative", l.Minutes)
+	m.rejectIf(l.Nodes < 0, m.lineOf("nodes"), "nodes: %d is negative", l.Nodes)
 	for i, ns := range l.Namespaces {
-		if !regexp.MustCompile(`^[a-z0-9]+$`).MatchString(ns) {
-			return parseErrorf(y.lineOf("namespaces", i), "namespaces: %q is not a valid suffix: use lower-case letters and digits", ns)
-		}
+		m.rejectIf(!namespaceSuffix.MatchString(ns), m.lineOf("namespaces", i), "namespaces: %q is not a valid suffix: use lower-case letters and digits", ns)
 	}
 	for name, list := range map[string][]string{"objects": l.Objects, "traces": l.Traces} {
 		for i, o := range list {
-			if !isObjectRef(o) {
-				return parseErrorf(y.lineOf(name, i), "%s: %q is not KIND/NAME", name, o)
-			}
+			m.rejectIf(!isObjectRef(o), m.lineOf(name, i), "%s: %q is not KIND/NAME", name, o)
 		}
 	}
-	return nil
+	l.planeLine = m.lineOf("plane")
 }
 
 func readDo(y yamlBlock) (Part, error) {
 	d := &Do{Line: y.startLine - 1}
-	if err := y.decode(d); err != nil {
-		return nil, err
+	m, ok := y.decode(d)
+	if !ok {
+		return nil, m.err()
 	}
-	switch {
-	case d.Say == "":
-		return nil, parseErrorf(d.Line, "do: missing task for the reader (say)")
-	case len(d.Run) == 0:
-		return nil, parseErrorf(d.Line, "do: missing command (run): --auto and the last hint need it")
-	case d.Within < 0:
-		return nil, parseErrorf(y.lineOf("within"), "within: %v is negative", d.Within)
-	}
-	return d, validateChecks(y, d.Until)
+	m.requireUnless(d.Say == "", d.Line, "do: missing task for the reader (say)")
+	m.requireUnless(len(d.Run) == 0, d.Line, "do: missing command (run): --auto and the last hint need it")
+	m.rejectIf(d.Within < 0, y.lineOf("within"), "within: %v is negative", d.Within)
+	m.checkList(d.Until)
+	return d, m.err()
 }
 
 func readRun(y yamlBlock) (Part, error) {
 	r := &Act{Line: y.startLine - 1}
-	if err := y.decode(r); err != nil {
-		return nil, err
+	m, ok := y.decode(r)
+	if !ok {
+		return nil, m.err()
 	}
-	switch {
-	case len(r.Run) == 0 && len(r.Until) == 0:
-		return nil, parseErrorf(r.Line, "run: missing command (run) or check (until)")
-	case r.Within < 0:
-		return nil, parseErrorf(y.lineOf("within"), "within: %v is negative", r.Within)
-	}
-	return r, validateChecks(y, r.Until)
+	m.requireUnless(len(r.Run) == 0 && len(r.Until) == 0, r.Line, "run: missing command (run) or check (until)")
+	m.rejectIf(r.Within < 0, y.lineOf("within"), "within: %v is negative", r.Within)
+	m.checkList(r.Until)
+	return r, m.err()
 }
 
 func readShow(y yamlBlock) (Part, error) {
 	s := &Show{Line: y.startLine - 1}
-	if err := y.decode(s); err != nil {
-		return nil, err
+	m, ok := y.decode(s)
+	if !ok {
+		return nil, m.err()
 	}
 	set := 0
 	for _, is := range []bool{s.Trace != "", s.Why != "", s.Queues != nil, s.Activity != nil, s.Held != "", s.Log != "", s.Command != ""} {
@@ -88,28 +77,19 @@ func readShow(y yamlBlock) (Part, error) {
 			set++
 		}
 	}
-	switch {
-	case set != 1:
-		return nil, parseErrorf(s.Line, "show: set exactly one of trace, why, queues, activity, held, log and command, not %d", set)
-	case s.Trace != "" && !isObjectRef(s.Trace):
-		return nil, parseErrorf(y.lineOf("trace"), "trace: %q is not KIND/NAME", s.Trace)
-	case s.Why != "" && isObjectRef(s.Why) == (s.Where != "" || s.Deleted && !isObjectRef(s.Why)):
-		return nil, parseErrorf(y.lineOf("why"), "why: use KIND/NAME, or KIND with a label selector in where")
-	case s.Trace == "" && (s.Controller != "" || s.Depth != 0 || s.Recent):
-		return nil, parseErrorf(s.Line, "show: controller, depth and recent need trace")
-	case s.Why == "" && (s.Where != "" || s.Deleted || s.Changed):
-		return nil, parseErrorf(s.Line, "show: where, deleted and changed need why")
-	case s.Deleted && s.Changed:
-		return nil, parseErrorf(s.Line, "show: deleted and changed exclude each other")
-	case s.Log == "" && s.Says != "":
-		return nil, parseErrorf(s.Line, "show: says needs log")
-	case s.Depth < 0 || s.Lines < 0:
-		return nil, parseErrorf(s.Line, "show: depth and lines cannot be negative")
+	m.requireOne(set, s.Line, "show: set exactly one of trace, why, queues, activity, held, log and command, not %d")
+	m.rejectIf(s.Trace != "" && !isObjectRef(s.Trace), y.lineOf("trace"), "trace: %q is not KIND/NAME", s.Trace)
+	m.rejectIf(s.Why != "" && isObjectRef(s.Why) == (s.Where != "" || s.Deleted && !isObjectRef(s.Why)), y.lineOf("why"), "why: use KIND/NAME, or KIND with a label selector in where")
+	if set > 0 { // otherwise that is what is missing
+		m.requireUnless(s.Trace == "" && (s.Controller != "" || s.Depth != 0 || s.Recent), s.Line, "show: controller, depth and recent need trace")
+		m.requireUnless(s.Why == "" && (s.Where != "" || s.Deleted || s.Changed), s.Line, "show: where, deleted and changed need why")
+		m.requireUnless(s.Log == "" && s.Says != "", s.Line, "show: says needs log")
 	}
-	if _, err := regexp.Compile(s.Says); err != nil {
-		return nil, parseErrorf(y.lineOf("says"), "%w", err)
-	}
-	return s, validateSelector(y.lineOf("where"), s.Where)
+	m.rejectIf(s.Deleted && s.Changed, s.Line, "show: deleted and changed exclude each other")
+	m.rejectIf(s.Depth < 0 || s.Lines < 0, s.Line, "show: depth and lines cannot be negative")
+	m.checkPattern(y.lineOf("says"), s.Says)
+	m.checkSelector(y.lineOf("where"), s.Where)
+	return s, m.err()
 }
 
 func isObjectRef(s string) bool {
@@ -117,100 +97,76 @@ func isObjectRef(s string) bool {
 	return ok && kind != "" && name != "" && !strings.Contains(name, "/")
 }
 
-func validateSelector(line int, s string) error {
-	if _, err := labels.Parse(s); err != nil {
-		return parseErrorf(line, "where: %q is not a label selector: %w", s, err)
-	}
-	return nil
+func (m *mistakes) checkSelector(line int, s string) {
+	_, err := labels.Parse(s)
+	m.rejectIf(err != nil, line, "where: %q is not a label selector: %w", s, err)
 }
 
-func validateChecks(y yamlBlock, list []*Check) error {
-	var errs []error
+func (m *mistakes) checkPattern(line int, pattern string) {
+	_, err := regexp.Compile(pattern)
+	m.rejectIf(err != nil, line, "%w", err)
+}
+
+// checkList validates the checks of a block.
+func (m *mistakes) checkList(list []*Check) {
 	for i, c := range list {
-		line := y.lineOf("until", i)
-		if c == nil {
-			errs = append(errs, parseErrorf(line, "until: a check is empty"))
-			continue
+		line := m.lineOf("until", i)
+		m.requireUnless(c == nil, line, "until: a check is empty")
+		if c != nil {
+			c.Line = line
+			m.check(c)
 		}
-		c.Line = line
-		errs = append(errs, c.validate())
 	}
-	return errors.Join(errs...)
 }
 
 // queueNumbers are the measures of a queue: the current depth and inFlight, the others
 // since the last Do or Act began.
 var queueNumbers = []string{"depth", "inFlight", "adds", "done", "retries"}
 
-// validate validates a check.
-func (c *Check) validate() error {
-	wrong := func(format string, args ...any) error { return parseErrorf(c.Line, format, args...) }
+// check validates a check.
+func (m *mistakes) check(c *Check) {
 	set := c.setMeasures()
-	known := false
-	for _, n := range queueNumbers {
-		known = known || n == c.Of
-	}
-	switch {
-	case len(set) != 1:
-		return wrong("a check measures exactly one of object, count, records, queue, controller, held, command and settled, not %d: %s", len(set), strings.Join(set, ", "))
-	case c.Object != "" && !isObjectRef(c.Object):
-		return wrong("object: %q is not KIND/NAME", c.Object)
-	case c.Object == "" && c.Path != "":
-		return wrong("path needs object")
-	case c.Object != "" && c.Path == "" && (c.Is != nil || c.Not != nil || c.Matches != "" || c.AtLeast != nil || c.AtMost != nil):
-		return wrong("object: missing path: add it, or leave out the expectation")
-	case c.Count == "" && c.Where+c.Fields != "":
-		return wrong("where and fields need count")
-	case c.Queue != "" && !known:
-		return wrong("of: %q is not one of %s", c.Of, strings.Join(queueNumbers, ", "))
-	case c.Held == "" && c.Resource != "":
-		return wrong("resource needs held")
-	case c.Queue == "" && c.Of != "":
-		return wrong("of needs queue")
-	case c.Controller != "" && !c.hasExpectation():
-		return wrong("controller: missing state (is)")
-	case c.Gone && c.Object == "" && c.Count == "":
-		return wrong("gone needs object or count")
-	case c.Settled && c.hasExpectation():
-		return wrong("settled cannot be combined with another expectation")
-	}
-	return c.validateSyntax()
+	m.requireOne(len(set), c.Line, "a check measures exactly one of object, count, records, queue, controller, held, command and settled, not %d: %s", strings.Join(set, ", "))
+	m.rejectIf(c.Object != "" && !isObjectRef(c.Object), c.Line, "object: %q is not KIND/NAME", c.Object)
+	m.requireUnless(c.Object == "" && c.Path != "", c.Line, "path needs object")
+	m.requireUnless(c.Object != "" && c.Path == "" && (c.Is != nil || c.Not != nil || c.Matches != "" || c.AtLeast != nil || c.AtMost != nil), c.Line, "object: missing path: add it, or leave out the expectation")
+	m.requireUnless(c.Count == "" && c.Where+c.Fields != "", c.Line, "where and fields need count")
+	m.rejectIf(c.Queue != "" && !slices.Contains(queueNumbers, c.Of), c.Line, "of: %q is not one of %s", c.Of, strings.Join(queueNumbers, ", "))
+	m.requireUnless(c.Held == "" && c.Resource != "", c.Line, "resource needs held")
+	m.requireUnless(c.Queue == "" && c.Of != "", c.Line, "of needs queue")
+	m.requireUnless(c.Controller != "" && !c.hasExpectation(), c.Line, "controller: missing state (is)")
+	m.requireUnless(c.Gone && c.Object == "" && c.Count == "", c.Line, "gone needs object or count")
+	m.rejectIf(c.Settled && c.hasExpectation(), c.Line, "settled cannot be combined with another expectation")
+	m.checkSyntax(c)
 }
 
-// validateSyntax parses the check's selectors, paths and patterns.
-func (c *Check) validateSyntax() error {
-	if err := validateSelector(c.Line, c.Where); err != nil {
-		return err
-	}
-	if _, err := fields.ParseSelector(c.Fields); err != nil {
-		return parseErrorf(c.Line, "fields: %q is not a field selector: %w", c.Fields, err)
-	}
+// checkSyntax parses the selectors, paths and patterns of a check.
+func (m *mistakes) checkSyntax(c *Check) {
+	m.checkSelector(c.Line, c.Where)
+	_, err := fields.ParseSelector(c.Fields)
+	m.rejectIf(err != nil, c.Line, "fields: %q is not a field selector: %w", c.Fields, err)
 	if c.Path != "" {
-		if err := jsonpath.New("").Parse(jsonPathTemplate(c.Path)); err != nil {
-			return parseErrorf(c.Line, "path: %q is not a JSONPath expression: %w", c.Path, err)
-		}
+		err := jsonpath.New("").Parse(jsonPathTemplate(c.Path))
+		m.rejectIf(err != nil, c.Line, "path: %q is not a JSONPath expression: %w", c.Path, err)
 	}
 	if c.Controller != "" {
 		for _, state := range []*string{c.Is, c.Not} {
-			if state != nil && !slices.Contains(controllerStates, *state) {
-				return parseErrorf(c.Line, "controller: %q is not a state of a controller: %s", *state,
-					suggest.Hint(*state, controllerStates, "use one of "+strings.Join(controllerStates, ", ")))
-			}
+			m.rejectIf(state != nil && !slices.Contains(controllerStates, *state), c.Line, "controller: %q is not a state of a controller: %s", deref(state),
+				suggest.Hint(deref(state), controllerStates, "use one of "+strings.Join(controllerStates, ", ")))
 		}
 	}
-	patterns := []string{c.Matches}
+	m.checkPattern(c.Line, c.Matches)
 	if r := c.Records; r != nil {
-		patterns = append(patterns, r.Says)
-		if err := r.validate(c.Line); err != nil {
-			return err
-		}
+		m.checkPattern(c.Line, r.Says)
+		m.add(r.validate(c.Line))
 	}
-	for _, p := range patterns {
-		if _, err := regexp.Compile(p); err != nil {
-			return parseErrorf(c.Line, "%w", err)
-		}
+}
+
+func deref(s *string) string {
+	if s == nil {
+		return ""
 	}
-	return nil
+	return *s
 }
 
 var controllerStates = observe.ControllerStates()

@@ -33,25 +33,25 @@ type yamlBlock struct {
 	text      string
 }
 
-// decode decodes the block into v. Unknown fields are errors.
-func (b yamlBlock) decode(v any) error {
+// decode decodes the block into v. Unknown fields and values of another type are errors, which leave the rest of v
+// decoded; ok is false if nothing is.
+func (b yamlBlock) decode(v any) (m *mistakes, ok bool) {
 	d := yaml.NewDecoder(bytes.NewBufferString(b.text))
 	d.KnownFields(true)
 	err := d.Decode(v)
-	if errors.Is(err, io.EOF) {
-		return parseErrorf(b.startLine, "the block is empty")
-	}
-	if typed, ok := errors.AsType[*yaml.TypeError](err); ok {
-		var errs []error
+	m = &mistakes{block: b, partial: err != nil}
+	typed, ok := errors.AsType[*yaml.TypeError](err)
+	switch {
+	case errors.Is(err, io.EOF):
+		m.add(parseErrorf(b.startLine, "the block is empty"))
+	case ok:
 		for _, text := range typed.Errors {
-			errs = append(errs, b.explainError(text, v))
+			m.add(b.explainError(text, v))
 		}
-		return errors.Join(errs...)
+	case err != nil:
+		m.add(b.explainError(err.Error(), v))
 	}
-	if err != nil {
-		return b.explainError(err.Error(), v)
-	}
-	return nil
+	return m, err == nil || ok
 }
 
 var (

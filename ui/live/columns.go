@@ -39,31 +39,34 @@ type column struct {
 	dropOrder int // columns that do not fit are dropped, highest dropOrder first
 	left      bool
 	compare   func(a, b row) int // nil = not sortable
-	cell      func(q *observe.Queue, t *theme) (string, style)
+	cell      func(m model, r row, w int) line
 }
 
-// tableColumns returns the columns of the table, in order. The table itself draws
-// the cells of columns without a cell function.
+// tableColumns returns the columns of the table, in order.
 func tableColumns() []column {
 	return []column{
-		{id: colController, heading: "CONTROLLER", min: 18, max: 44, dropOrder: 0, left: true, compare: compareName},
+		{id: colController, heading: "CONTROLLER", min: 18, max: 44, dropOrder: 0, left: true, compare: compareName, cell: model.controllerCell},
 		{id: colQueue, heading: "QUEUE", min: 12, max: 44, dropOrder: 14, left: true,
-			compare: func(a, b row) int { return cmp.Compare(a.name, b.name) }},
+			compare: func(a, b row) int { return cmp.Compare(a.name, b.name) },
+			cell:    func(_ model, r row, _ int) line { return styledLine(r.name, faint) }},
 		{id: colState, heading: "STATE", min: 8, max: 8, dropOrder: 10, left: true,
-			compare: func(a, b row) int { return cmp.Compare(a.shownState(), b.shownState()) }},
+			compare: func(a, b row) int { return cmp.Compare(a.shownState(), b.shownState()) },
+			cell:    func(_ model, r row, _ int) line { return styledLine(r.shownState(), stateStyle(r.shownState())) }},
 		intColumn(colDepth, "DEPTH", 5, 1, func(q *observe.Queue) int64 { return q.Depth }),
-		{id: colBar, min: 10, max: 40, dropOrder: 2, left: true},
-		{id: colInFlight, heading: "IN FLIGHT", min: 9, max: 9, dropOrder: 3, compare: func(a, b row) int { return -cmp.Compare(a.inFlight(), b.inFlight()) }},
+		{id: colBar, min: 10, max: 40, dropOrder: 2, left: true, cell: model.barCell},
+		{id: colInFlight, heading: "IN FLIGHT", min: 9, max: 9, dropOrder: 3,
+			compare: func(a, b row) int { return -cmp.Compare(a.inFlight(), b.inFlight()) }, cell: model.inFlightCell},
 		rateColumn(colAdds, "ADDS/S", 9, func(q *observe.Queue) float64 { return q.AddRate }),
 		rateColumn(colDone, "DONE/S", 6, func(q *observe.Queue) float64 { return q.DoneRate }),
-		intColumn(colRetries, "RETRIES", 7, 5, func(q *observe.Queue) int64 { return q.ErrorRetries }),
+		{id: colRetries, heading: "RETRIES", min: 7, max: 7, dropOrder: 5,
+			compare: compareDescending(func(q *observe.Queue) int64 { return q.ErrorRetries }), cell: queueCell(model.retriesText)},
 		intColumn(colRequeues, "REQUEUES", 8, 11, ui.PlannedRequeues),
 		durationColumn(colWait50, "WAIT p50", 15, func(q *observe.Queue) time.Duration { return q.Wait.Recent.P50 }),
 		durationColumn(colWait99, "WAIT p99", 13, func(q *observe.Queue) time.Duration { return q.Wait.Recent.P99 }),
 		durationColumn(colWork50, "WORK p50", 16, func(q *observe.Queue) time.Duration { return q.Work.Recent.P50 }),
 		durationColumn(colWork99, "WORK p99", 8, func(q *observe.Queue) time.Duration { return q.Work.Recent.P99 }),
-		{id: colNow, heading: "NOW", min: 26, max: 80, dropOrder: 4, left: true},
-		{id: colHistory, heading: "LAST MINUTE", min: 12, max: historySamples, dropOrder: 12, left: true},
+		{id: colNow, heading: "NOW", min: 26, max: 80, dropOrder: 4, left: true, cell: model.nowCell},
+		{id: colHistory, heading: "LAST MINUTE", min: 12, max: historySamples, dropOrder: 12, left: true, cell: model.historyCell},
 	}
 }
 
@@ -82,66 +85,103 @@ func compareDescending[N cmp.Ordered](of func(*observe.Queue) N) func(a, b row) 
 	}
 }
 
+// queueCell makes a cell of a fact of a queue. Without a queue the cell is empty.
+func queueCell(text func(m model, q *observe.Queue) (string, style)) func(m model, r row, w int) line {
+	return func(m model, r row, _ int) line {
+		if r.queue == nil {
+			return nil
+		}
+		return styledLine(text(m, r.queue))
+	}
+}
+
 func intColumn(id columnID, heading string, w, dropOrder int, of func(*observe.Queue) int64) column {
 	return column{id: id, heading: heading, min: w, max: w, dropOrder: dropOrder, compare: compareDescending(of),
-		cell: func(q *observe.Queue, t *theme) (string, style) {
-			n := of(q)
-			switch {
-			case n < 0:
-				return unknownNumber, faint
-			case n == 0:
-				return t.zeroMark(), faint
-			case id == colRetries:
-				return formatShort(n), caution
-			}
-			return formatShort(n), strong
-		}}
+		cell: queueCell(func(m model, q *observe.Queue) (string, style) { return m.intText(of(q), strong) })}
+}
+
+// intText is a number, in the given style unless it is 0 or unknown.
+func (m model) intText(n int64, st style) (string, style) {
+	switch {
+	case n < 0:
+		return unknownNumber, faint
+	case n == 0:
+		return m.theme.zeroMark(), faint
+	}
+	return formatShort(n), st
+}
+
+// retriesText has retries after errors, or, where their column has no room, planned requeues.
+func (m model) retriesText(q *observe.Queue) (string, style) {
+	if n := ui.PlannedRequeues(q); q.ErrorRetries == 0 && n > 0 && !m.showsColumn(colRequeues) {
+		return "+" + formatShort(n), faint
+	}
+	return m.intText(q.ErrorRetries, caution)
 }
 
 func rateColumn(id columnID, heading string, dropOrder int, of func(*observe.Queue) float64) column {
 	return column{id: id, heading: heading, min: 6, max: 6, dropOrder: dropOrder, compare: compareDescending(of),
-		cell: func(q *observe.Queue, t *theme) (string, style) {
+		cell: queueCell(func(m model, q *observe.Queue) (string, style) {
 			if of(q) < 0 {
 				return unknownNumber, faint
 			}
 			if s := formatRate(of(q)); s != "" {
 				return s, plain
 			}
-			return t.zeroMark(), faint
-		}}
+			return m.theme.zeroMark(), faint
+		})}
 }
 
-// durationColumn is a column of durations. Without a measurement the cell is faint.
+// durationColumn is a column of durations of the last minute. Without a measurement the cell is faint.
 func durationColumn(id columnID, heading string, dropOrder int, of func(*observe.Queue) time.Duration) column {
 	return column{id: id, heading: heading, min: 8, max: 8, dropOrder: dropOrder, compare: compareDescending(of),
-		cell: func(q *observe.Queue, t *theme) (string, style) {
+		cell: queueCell(func(m model, q *observe.Queue) (string, style) {
 			d := of(q)
 			switch {
 			case d <= 0:
-				return t.zeroMark(), faint
+				return m.theme.zeroMark(), faint
 			case d >= time.Second:
-				return formatDuration(d, t.ascii), caution
+				return formatDuration(d, m.theme.ascii), caution
 			}
-			return formatDuration(d, t.ascii), plain
-		}}
+			return formatDuration(d, m.theme.ascii), plain
+		})}
 }
 
 // unknownNumber stands for a number that the source does not have, which is not 0.
 const unknownNumber = "?"
 
-// inFlightCell shows 3/5 if three of five workers are processing a key.
-func (r row) inFlightCell(t *theme) (string, style) {
-	n, st := t.zeroMark(), faint
-	switch in := r.inFlight(); {
-	case in < 0:
-		n = unknownNumber
-	case in > 0:
-		n, st = formatShort(in), accent
+func (m model) controllerCell(r row, w int) line {
+	st := plain
+	if r.isBusy() {
+		st = strong
 	}
+	return styledLine(r.labelIn(w, m.theme.ellipsis()), st)
+}
+
+// barCell draws the depth of a row on the scale of the table.
+func (m model) barCell(r row, w int) line {
+	if r.queue == nil || r.queue.Depth < 0 {
+		return nil
+	}
+	return m.theme.depthBar(r.queue.Depth, r.peak(), m.totals.scale, w)
+}
+
+// inFlightCell shows 3/5 if three of five workers are processing a key.
+func (m model) inFlightCell(r row, _ int) line {
+	n, st := m.intText(r.inFlight(), accent)
 	if r.queue != nil && r.queue.Workers > 0 {
 		n += fmt.Sprintf("/%d", r.queue.Workers)
 	}
-	return n, st
+	return styledLine(n, st)
+}
+
+func (m model) nowCell(r row, _ int) line { return styledLine(m.nowText(r)) }
+
+func (m model) historyCell(r row, w int) line {
+	if r.queue == nil {
+		return nil
+	}
+	return styledLine(m.theme.depthChart(r.queue.History, m.snapshot.Time.Unix(), chartWidth(w), 1)[0], accent)
 }
 
 // placedColumn is a column with its position and width.

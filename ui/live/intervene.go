@@ -2,8 +2,6 @@ package live
 
 import (
 	"context"
-	"fmt"
-	"net/http"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
@@ -214,11 +212,7 @@ type steppedView struct {
 
 func newSteppedView(controller string, s *control.SteppedWrite) *steppedView {
 	seen := &steppedView{controller: controller}
-	outcome := fmt.Sprintf("%d %s", s.Status, http.StatusText(s.Status))
-	if s.Error != "" {
-		outcome = s.Error
-	}
-	seen.title = words.OneLine(s.String() + ": " + outcome)
+	seen.title = words.OneLine(s.String() + ": " + s.Outcome())
 	diff, err := objectdiff.Unified(s)
 	switch {
 	case err != nil:

@@ -247,7 +247,7 @@ func TestStepAgainFromDiffOverlay(t *testing.T) {
 	}
 	h.stepped.Error, h.stepped.Status, h.stepped.Before, h.stepped.After = "no quota", 403, nil, nil
 	m = pressAndRun(t, m, "s")
-	if got := m.View().Content; len(h.calls) != 2 || !strings.Contains(got, "update ReplicaSet default/web-7d4b9c (status): no quota") {
+	if got := m.View().Content; len(h.calls) != 2 || !strings.Contains(got, "update ReplicaSet default/web-7d4b9c (status): 403 no quota") {
 		t.Errorf("calls %v\n%s", h.calls, got)
 	}
 	if m = pressKeys(t, m, "d"); m.overlay != noOverlay {

@@ -172,7 +172,7 @@ func presentSections() []keySection {
 			{timeBack, []string{","}, "go back in time, to what was kept", "past", canLookBack},
 			{timeForward, []string{"."}, "forward again, once you are there", "", nil},
 		}},
-		{"Queues", []binding{
+		{"Controllers pane", []binding{
 			{sortLeft, []string{"<"}, "sort by the previous column", "", nil},
 			{sortRight, []string{">"}, "sort by the next column", "sort", onQueues},
 			{sortReverse, []string{"r", "S"}, "reverse the sort order", "", nil},

@@ -82,7 +82,7 @@ func TestFailingComesFirst(t *testing.T) {
 		}
 	}
 	later := m
-	later.snapshot.Time = s.Time.Add(orderHoldTime / 2)
+	later.snapshot.Time = s.Time.Add(orderKeepTime / 2)
 	if later = later.arrangeRows(false); later.arrangedAt != m.arrangedAt {
 		t.Error("the rows do not keep their places")
 	}

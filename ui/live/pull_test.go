@@ -88,14 +88,14 @@ func TestRowsKeepTheirOrder(t *testing.T) {
 	m = pressKeys(t, m, "j") // picks the deployments
 	order := firstRows(m, 3)
 	swap := burstSnapshot()
-	swap.Time = testNow.Add(orderHoldTime / 2)
+	swap.Time = testNow.Add(orderKeepTime / 2)
 	swap.Queues[0].Depth, swap.Queues[1].Depth = 9000, 1
 	source.snapshot = swap
 	m = pullOnce(t, m)
 	if got := firstRows(m, 3); strings.Join(got, " ") != strings.Join(order, " ") {
-		t.Errorf("the rows moved to %v within %v", got, orderHoldTime)
+		t.Errorf("the rows moved to %v within %v", got, orderKeepTime)
 	}
-	source.snapshot.Time = testNow.Add(orderHoldTime)
+	source.snapshot.Time = testNow.Add(orderKeepTime)
 	m = pullOnce(t, m)
 	if got := firstRows(m, 1); got[0] != "deployment" {
 		t.Errorf("%v is first, want the busiest", got)

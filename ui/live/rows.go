@@ -318,11 +318,11 @@ func (s sortOrder) compareFunc() func(a, b row) int {
 	return func(a, b row) int { return cmp.Or(sign*by(a, b), compareName(a, b)) }
 }
 
-// orderHoldTime is how long rows keep their places even if their order changes.
-const orderHoldTime = 2 * time.Second
+// orderKeepTime is how long rows keep their places even if their order changes.
+const orderKeepTime = 2 * time.Second
 
 // arrangeRows sorts and filters the rows of the snapshot and keeps the cursor on
-// its row. It keeps the previous order for orderHoldTime, unless force is set or a
+// its row. It keeps the previous order for orderKeepTime, unless force is set or a
 // row below an idle one becomes active or fails.
 func (m model) arrangeRows(force bool) model {
 	all := rowsOf(m.snapshot)
@@ -330,8 +330,8 @@ func (m model) arrangeRows(force bool) model {
 	for i, id := range m.order {
 		place[id] = i
 	}
-	held := m.snapshot.Time.Sub(m.arrangedAt) // less than 0 if the clock was set back
-	keep := !force && len(all) == len(m.order) && held >= 0 && held < orderHoldTime
+	kept := m.snapshot.Time.Sub(m.arrangedAt) // less than 0 if the clock was set back
+	keep := !force && len(all) == len(m.order) && kept >= 0 && kept < orderKeepTime
 	for _, r := range all {
 		if _, ok := place[r.id()]; !ok {
 			keep = false

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/ctrlplane/ctrlplane/observe"
 	"github.com/ctrlplane/ctrlplane/ui"
 )
 
@@ -110,16 +109,16 @@ func (m model) headingLine(shown []placedColumn) line {
 		if i == 0 {
 			gap = 0
 		}
+		heading := c.heading
 		if c.id == colBar {
 			scale := formatShort(m.totals.scale)
-			l = append(l, span{spaces(gap) + alignLeft("0", c.w-len(scale), "") + scale, faint})
-			continue
+			heading = alignLeft("0", c.w-len(scale), "") + scale
 		}
 		if c.left {
-			l = append(l, span{spaces(gap) + alignLeft(c.heading+mark, c.w, m.theme.ellipsis()), st})
+			l = append(l, span{spaces(gap) + alignLeft(heading+mark, c.w, m.theme.ellipsis()), st})
 			continue
 		}
-		l = append(l, span{alignRight(mark+c.heading, gap+c.w, m.theme.ellipsis()), st})
+		l = append(l, span{alignRight(mark+heading, gap+c.w, m.theme.ellipsis()), st})
 	}
 	return l
 }
@@ -131,67 +130,14 @@ func (m model) rowLine(r row, shown []placedColumn, selected bool) line {
 		if i > 0 {
 			l = append(l, span{spaces(columnGap), plain})
 		}
-		if c.id == colBar {
-			l = append(l, m.barCell(r, c.w)...)
-			continue
-		}
-		s, st := m.cellText(r, c)
-		if c.left {
-			s = alignLeft(s, c.w, m.theme.ellipsis())
-		} else {
-			s = alignRight(s, c.w, m.theme.ellipsis())
-		}
-		l = append(l, span{s, st})
+		l = append(l, c.cell(m, r, c.w).align(c.w, c.left, m.theme.ellipsis())...)
 	}
 	return l
-}
-
-func (m model) cellText(r row, c placedColumn) (string, style) {
-	nameStyle := plain
-	if r.isBusy() {
-		nameStyle = strong
-	}
-	switch c.id {
-	case colController:
-		return r.labelIn(c.w, m.theme.ellipsis()), nameStyle
-	case colQueue:
-		return r.name, faint
-	case colState:
-		return r.shownState(), stateStyle(r.shownState())
-	case colInFlight:
-		return r.inFlightCell(m.theme)
-	case colNow:
-		return m.nowText(r)
-	}
-	if r.queue == nil {
-		return "", plain
-	}
-	switch c.id {
-	case colHistory:
-		return m.historyChart(r.queue, chartWidth(c.w)), accent
-	case colRetries:
-		if n := ui.PlannedRequeues(r.queue); r.queue.ErrorRetries == 0 && n > 0 && !m.showsColumn(colRequeues) {
-			return "+" + formatShort(n), faint
-		}
-	}
-	return c.cell(r.queue, m.theme)
 }
 
 // showsColumn reports whether the table has a column at the current width.
 func (m model) showsColumn(id columnID) bool {
 	return slices.ContainsFunc(m.placedColumns(), func(c placedColumn) bool { return c.id == id })
-}
-
-// barCell draws the depth of a row on the scale of the table.
-func (m model) barCell(r row, w int) line {
-	if r.queue == nil || r.queue.Depth < 0 {
-		return styledLine(spaces(w), plain)
-	}
-	return m.theme.depthBar(r.queue.Depth, r.peak(), m.totals.scale, w)
-}
-
-func (m model) historyChart(q *observe.Queue, w int) string {
-	return m.theme.depthChart(q.History, m.snapshot.Time.Unix(), w, 1)[0]
 }
 
 func stateStyle(state string) style {

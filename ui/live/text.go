@@ -55,6 +55,21 @@ func (l line) truncate(w int, tail string) line {
 	return out
 }
 
+// align makes the line exactly w columns wide, in the style of its end.
+func (l line) align(w int, left bool, tail string) line {
+	l = slices.Clone(l.truncate(w, tail))
+	gap := spaces(w - l.width())
+	switch {
+	case len(l) == 0:
+		return styledLine(gap, plain)
+	case left:
+		l[len(l)-1].text += gap
+	default:
+		l[0].text = gap + l[0].text
+	}
+	return l
+}
+
 // wrap breaks the line between words into lines of w columns, at most so many: the last one
 // may be longer.
 func (l line) wrap(w, most int) (lines []line) {

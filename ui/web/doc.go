@@ -4,7 +4,7 @@
 //
 // The page receives the lines of "top --ui json" as server-sent events. However many pages
 // are open, the source is polled once, and not at all while none is open. A page that reads
-// slowly misses lines, is told how many, and never delays the others or the control plane.
+// slowly misses lines, receives how many, and never delays the others or the control plane.
 //
 // A page needs a session, which a token in the fragment of its link is exchanged for. The
 // token of a link that allows interventions is valid once. Only the files of the page are

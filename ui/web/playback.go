@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/ctrlplane/ctrlplane/internal/controllernames"
 	"github.com/ctrlplane/ctrlplane/observe"
 	"github.com/ctrlplane/ctrlplane/observe/replay"
 	"github.com/ctrlplane/ctrlplane/ui"
@@ -106,7 +107,7 @@ func isListed(r *observe.Record) bool {
 // isHeartbeat reports whether a call is the status that a simulated kubelet writes all the
 // time.
 func isHeartbeat(c *observe.Called) bool {
-	return c.Controller == "simulated-kubelet" && c.Object.Resource == "nodes" && c.Subresource == "status"
+	return c.Controller == controllernames.SimulatedKubelet && c.Object.Resource == "nodes" && c.Subresource == "status"
 }
 
 // changePlayback changes what all pages show.

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 
@@ -27,6 +28,21 @@ func main() {
 			os.Exit(1)
 		}
 	}
+	if err := removeOthers(*out, ctrlplane.KubernetesVersions()); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+// removeOthers removes the seeds of versions that are not in the list: all files there are embedded.
+func removeOthers(dir string, versions []string) error {
+	files, err := filepath.Glob(filepath.Join(dir, seed.FileName("*")))
+	for _, file := range files {
+		if !slices.ContainsFunc(versions, func(v string) bool { return filepath.Base(file) == seed.FileName(v) }) {
+			err = errors.Join(err, os.Remove(file))
+		}
+	}
+	return err
 }
 
 func generateSeed(ctx context.Context, kubernetes, out string) (err error) {

@@ -1,0 +1,197 @@
+package clients
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+)
+
+// processKey is the key of the process that sends a request of a script over HTTP/1.1, in its context.
+type processKey struct{}
+
+func (s *script) isProcess(name string) {
+	s.process = name
+	s.clients.processOf = func(req *http.Request) string {
+		name, _ := req.Context().Value(processKey{}).(string)
+		return name
+	}
+}
+
+func (s *script) withProcess(ctx context.Context) context.Context {
+	return context.WithValue(ctx, processKey{}, s.process)
+}
+
+func (s *script) list(path string) {
+	s.request("GET", path, "", func(w http.ResponseWriter) { ms(1); io.WriteString(w, "{}") })
+}
+
+const (
+	siteListed = "Site ns/shop listed"
+	updated    = "Site ns/shop updated 7"
+)
+
+// What one process of a program has received is not the cause of what another one writes.
+func TestCausesOfProcesses(t *testing.T) {
+	for name, test := range map[string]struct {
+		play func(s *script)
+		want tally
+	}{
+		"restarted":                   {playRestart, tally{right: 4}},
+		"another one watches":         {playOtherWatches, tally{right: 2}},
+		"both watch":                  {playBothWatch, tally{right: 3}},
+		"another one failed":          {playOtherFailed, tally{right: 2}},
+		"another one had a conflict":  {playOtherConflict, tally{right: 2}},
+		"another one's watch goes on": {playOtherContinues, tally{right: 1}},
+		"a watch ends in long work":   {playLongWorkOfProcess, tally{right: 4}},
+		"before a restore":            {playBeforeRestore, tally{right: 4}},
+		"a failure before a restore":  {playFailureBeforeRestore, tally{right: 2}},
+		"a list before a restore":     {playListBeforeRestore, tally{right: 1}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := runScript(t, test.play); got != test.want {
+				t.Errorf("got %+v, want %+v", got, test.want)
+			}
+		})
+	}
+}
+
+// It lists, works for what it has found, and watches then.
+func playRestart(s *script) {
+	s.isProcess("1")
+	send, end := s.watched(sites + "?watch=1")
+	send("MODIFIED", site(7))
+	ms(4)
+	s.write(updated, "PATCH", sites+"/shop/status", site(8))
+	send("MODIFIED", site(8))
+	end()
+	ms(500)
+	s.isProcess("2")
+	s.list(sites)
+	ms(4)
+	s.write(siteListed, "POST", settings, owned("ConfigMap", "of-shop", "c1", "12"))
+	ms(4)
+	s.write(siteListed, "PATCH", sites+"/shop/status", site(13))
+	s.watch(sites + "?watch=1&resourceVersion=11")
+	ms(4)
+	s.write(siteListed, "POST", services, owned("Service", "web", "s1", "14"))
+}
+
+func playOtherWatches(s *script) {
+	s.isProcess("1")
+	s.watch(sites+"?watch=1")("MODIFIED", site(7))
+	s.isProcess("2")
+	ms(4)
+	s.write("", "POST", settings, owned("ConfigMap", "of-shop", "c1", "12"))
+	s.isProcess("1")
+	s.write(updated, "PATCH", sites+"/shop/status", site(13))
+}
+
+func playBothWatch(s *script) {
+	s.isProcess("1")
+	sendFirst := s.watch(sites + "?watch=1")
+	s.isProcess("2")
+	sendSecond := s.watch(sites + "?watch=1")
+	sendFirst("MODIFIED", site(7))
+	ms(4)
+	s.write("", "POST", settings, owned("ConfigMap", "of-shop", "c1", "12"))
+	ms(3000)
+	sendSecond("MODIFIED", site(7))
+	ms(4)
+	s.write(updated, "PATCH", sites+"/shop/status", site(13))
+	s.isProcess("1")
+	ms(3000)
+	s.write(updated, "POST", services, owned("Service", "web", "s1", "14"))
+}
+
+func playOtherFailed(s *script) {
+	s.isProcess("1")
+	send, end := s.watched(sites + "?watch=1")
+	send("ADDED", site(7))
+	ms(4)
+	s.fail(siteAdded, "PATCH", sites+"/shop/status", http.StatusForbidden, forbidden)
+	end()
+	s.isProcess("2")
+	s.watch(deployments + "?watch=1")
+	ms(20_000)
+	s.write("", "PATCH", sites+"/shop/status", site(8))
+}
+
+func playOtherConflict(s *script) {
+	s.isProcess("1")
+	send, end := s.watched(sites + "?watch=1")
+	send("ADDED", site(7))
+	ms(4)
+	s.fail(siteAdded, "PUT", sites+"/shop/status", http.StatusConflict, `{"kind":"Status","status":"Failure","reason":"Conflict","code":409,"message":"the object has been modified"}`)
+	end()
+	s.isProcess("2")
+	s.watch(deployments + "?watch=1")
+	s.list(sites + "/shop")
+	ms(4)
+	s.write("", "PUT", sites+"/shop/status", site(8))
+}
+
+// A process that is started again watches from the last version that the one before has seen.
+func playOtherContinues(s *script) {
+	s.isProcess("1")
+	send, end := s.watched(sites + "?watch=1")
+	send("MODIFIED", site(7))
+	end()
+	s.isProcess("2")
+	s.watch(sites + "?watch=1&resourceVersion=7")
+	ms(20_000)
+	s.write("", "PATCH", sites+"/shop/status", site(8))
+}
+
+func playLongWorkOfProcess(s *script) {
+	s.isProcess("1")
+	send, end := s.watched(sites + "?watch=1")
+	send("ADDED", site(7))
+	ms(4)
+	s.write(siteAdded, "POST", deployments, web(8))
+	end()
+	for i := range 3 {
+		ms(800)
+		s.write(siteAdded, "POST", services, owned("Service", strings.Repeat("w", i+1), strings.Repeat("s", i+1), "9"))
+	}
+}
+
+func playBeforeRestore(s *script) {
+	s.conn = "10.0.0.1:1"
+	send := s.watch(sites + "?watch=1")
+	send("MODIFIED", site(7))
+	ms(4)
+	s.write(updated, "POST", services, owned("Service", "web", "s1", "8"))
+	ms(4)
+	s.clients.NoteRestored(time.Now())
+	ms(10)
+	s.write("", "POST", settings, owned("ConfigMap", "of-shop", "c1", "12"))
+	s.write("", "PATCH", sites+"/shop/status", site(13))
+	ms(2000)
+	send("MODIFIED", site(14))
+	ms(4)
+	s.write("Site ns/shop updated 14", "POST", deployments, web(15))
+}
+
+func playFailureBeforeRestore(s *script) {
+	send, end := s.watched(sites + "?watch=1")
+	send("ADDED", site(7))
+	ms(4)
+	s.fail(siteAdded, "PATCH", sites+"/shop/status", http.StatusForbidden, forbidden)
+	end()
+	s.clients.NoteRestored(time.Now())
+	s.watch(deployments + "?watch=1")
+	ms(10)
+	s.write("", "PATCH", sites+"/shop/status", site(8))
+}
+
+func playListBeforeRestore(s *script) {
+	s.list(sites)
+	ms(1)
+	s.clients.NoteRestored(time.Now())
+	s.watch(sites + "?watch=1&resourceVersion=5")
+	ms(4)
+	s.write("", "POST", deployments, web(8))
+}

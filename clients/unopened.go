@@ -1,0 +1,84 @@
+package clients
+
+import (
+	"maps"
+	"sync"
+	"time"
+
+	"github.com/ctrlplane/ctrlplane/observe"
+)
+
+// unopenedWatches returns what stands for the watches that the process of a write has not opened yet: it may work for what it has
+// listed before, as programs in Python do. That was a list of the last minute of the kind of an owner of the written object or, if
+// its status is written, of its own kind. Scripts of users list what they delete or change otherwise.
+func (cl *client) unopenedWatches(r *request, w *write) (list []*watch) {
+	isForwarded := r.req.Header.Get("X-Forwarded-For") != ""
+	if w.routine || isForwarded || r.call.Verb == "delete" || programName(r.req.UserAgent()) == "kubectl" {
+		return nil
+	}
+	cl.mu.Lock()
+	defer cl.mu.Unlock()
+	for i := range cl.lists {
+		l := &cl.lists[i]
+		if !l.answered.Before(w.oldest) && !l.answered.After(w.began) && l.isOfProcess(r) && l.mayHave(w, r.kinds) {
+			list = append(list, cl.unopenedWatch(l, w))
+		}
+	}
+	return list
+}
+
+// isOfProcess reports whether the process of a request has made the list, or the connection is the same.
+func (l *list) isOfProcess(r *request) bool {
+	return l.process == r.process && (l.process != "" || l.conn == r.req.RemoteAddr)
+}
+
+// mayHave reports whether the list may have had what a write may be for.
+func (l *list) mayHave(w *write, kinds *sync.Map) bool {
+	if l.namespace != "" && l.namespace != w.object.Namespace {
+		return false
+	}
+	if w.isStatus && w.object.GroupResource() == l.resource && l.includes(w.object) {
+		return true
+	}
+	for _, owner := range w.owners {
+		if o, ok := ownerAs(l.object, owner, w.object.Namespace, kinds); ok && l.includes(o) {
+			return true
+		}
+	}
+	return false
+}
+
+// includes reports whether the namespace and the name of an object are those of a selection.
+func (s selection) includes(o observe.Object) bool {
+	return (s.namespace == "" || s.namespace == o.Namespace) && (s.name == "" || s.name == o.Name)
+}
+
+// unopenedWatch returns what stands for the watch that follows a list. Owners of the written object are among what that has found
+// if the client knows these from there only, and has been at work since. The caller holds the lock.
+func (cl *client) unopenedWatch(l *list, w *write) *watch {
+	if l.unsure || l.isSelective() || l.began.Before(w.workBegan) {
+		return &watch{eventSource: &eventSource{client: cl}}
+	}
+	if l.unopened == nil {
+		l.unopened = &watch{
+			ClientWatch: observe.ClientWatch{Resource: l.resource, Namespace: l.namespace, Name: l.name}, object: l.object, list: *l, isUnopened: true,
+			eventSource: &eventSource{client: cl, process: l.process},
+		}
+		source := l.unopened
+		time.AfterFunc(maxReaction, source.forgetFound)
+	}
+	return l.unopened
+}
+
+// takeFound returns what a list had.
+func (w *watch) takeFound() map[string]*event {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return maps.Clone(w.found)
+}
+
+func (w *watch) forgetFound() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.found = nil
+}
