@@ -30,6 +30,7 @@ func TestFollowWritesNotableEvents(t *testing.T) {
 			write,
 			&observe.Called{Controller: "replicaset-controller", Verb: "get", Object: pod("web-1"), Status: 200},
 			&observe.Called{Controller: "replicaset-controller", Verb: "get", Object: pod("web-2"), Status: 404},
+			&observe.Called{Controller: "replicaset-controller", Verb: "list", Object: observe.Object{Resource: "pods"}, Status: 403},
 			&observe.Called{Controller: "garbage-collector-controller", Verb: "update", Object: observe.Object{Group: "coordination.k8s.io", Resource: "leases", Name: "x"}, Status: 200},
 			&observe.Called{Controller: "replicaset-controller", Verb: "create", Object: observe.Object{Resource: "events", Name: "x"}, Status: 201},
 			&observe.Delivered{Controller: "replicaset-controller", Change: observe.Added, Object: pod("web-1")},
@@ -46,6 +47,7 @@ func TestFollowWritesNotableEvents(t *testing.T) {
 		wait(pollInterval)
 		expectLines(t, out,
 			"replicaset-controller  create  Pod default/web-1  201  3ms",
+			"replicaset-controller  list  pods  403  <1ms",
 			"replicaset-controller  sync  replicaset: default/bad  failed, will retry  5ms  no quota",
 			"job-controller  is failed  no RBAC",
 			"job-controller  warning  Slow",

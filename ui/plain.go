@@ -32,7 +32,7 @@ func (p *PlainWriter) Flush() error { return p.lines.flush() }
 // WriteHeader does nothing.
 func (*PlainWriter) WriteHeader(time.Time) error { return nil }
 
-// RecordQuery selects the kinds that have lines.
+// RecordQuery selects the kinds that have lines, without the steps of a start: the verb that starts prints them.
 func (*PlainWriter) RecordQuery() observe.Query {
 	return observe.Query{Kinds: []observe.Kind{
 		observe.KindControllerChanged, observe.KindCalled, observe.KindSynced, observe.KindLogged,
@@ -41,29 +41,13 @@ func (*PlainWriter) RecordQuery() observe.Query {
 
 // WriteRecord writes a record that is worth a line.
 func (p *PlainWriter) WriteRecord(r observe.Record) error {
-	if !IsNotable(r.Event) {
+	if WorthOf(r.Event) != Line {
 		return nil
 	}
 	p.settledShown = false
 	r.Time = r.Time.Local()
 	p.writeLine(FormatRecord(r))
 	return nil
-}
-
-// IsNotable reports whether an event is worth a line. It leaves out reads,
-// constant background writes, and logged errors that the failed sync repeats.
-func IsNotable(e observe.Event) bool {
-	switch e := e.(type) {
-	case *observe.ControllerChanged:
-		return true
-	case *observe.Called:
-		return e.IsWrite() && !e.IsRoutine()
-	case *observe.Synced:
-		return e.Failed()
-	case *observe.Logged:
-		return e.Level >= 4 && (e.Level < 8 || e.Sync == 0) || e.Controller == observe.Own // such as a restore
-	}
-	return false
 }
 
 // WriteSnapshot writes new hot loops and, from time to time, a summary.

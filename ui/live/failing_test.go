@@ -1,6 +1,7 @@
 package live
 
 import (
+	"log/slog"
 	"strings"
 	"testing"
 
@@ -140,7 +141,7 @@ func TestWarningsSayWhyFirst(t *testing.T) {
 	if got, want := m.View().Content, "WARN    FailedCreate: exceeded quota: small, pod"; !strings.Contains(got, want) {
 		t.Errorf("no %q in\n%s", want, got)
 	}
-	source.records = recordsOf(&observe.Logged{Controller: "job-controller", Level: levelError, Message: "syncing job",
+	source.records = recordsOf(&observe.Logged{Controller: "job-controller", Level: int(slog.LevelError), Message: "syncing job",
 		Attrs: []observe.Attr{{Key: "job", Value: "default/broken"}, {Key: "err", Value: quotaError}}})
 	logs := newPlainModel(t, Options{Source: source}, 80, 24)
 	if got, want := logs.View().Content, "error   syncing job: exceeded quota: small, pods"; !strings.Contains(got, want) {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/ctrlplane/ctrlplane/observe"
+	"github.com/ctrlplane/ctrlplane/ui"
 )
 
 const maxSlow = 50 // slowest syncs to keep
@@ -157,11 +158,11 @@ func (d *digest) keepSlowest(s slowSync) {
 
 // addLog adds warnings, and errors that no failed sync repeats.
 func (d *digest) addLog(r observe.Record, e *observe.Logged) {
-	if e.Level < 4 || e.Level >= 8 && e.Sync != 0 {
+	if !ui.IsLoggedProblem(e) {
 		return
 	}
 	m := mark{kind: logKind, controller: e.Controller, at: r.Time, what: "warning", about: e.Message, seq: r.Seq}
-	if e.Level >= 8 {
+	if e.IsError() {
 		m.what, m.tone = "error", toneLogged
 	}
 	for _, a := range e.Attrs {

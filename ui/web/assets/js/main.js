@@ -60,7 +60,7 @@ function receiveLines(lines) {
 }
 
 function list(records) {
-  for (const r of records) if (!plan.isTold(r)) feed.add(r, diagram.showInternals);
+  for (const r of records) feed.add(r, diagram.showInternals);
 }
 
 // playPending shows the records whose causes are known, and those that have waited for long.

@@ -3,10 +3,8 @@
 import { kindKey, learnKind } from "./names.js";
 
 export const isWrite = (r) => r.kind === "called" && !["get", "list", "watch"].includes(r.verb);
-// isRoutine reports whether a call is a sign of life or an Event. The heartbeat of a
-// simulated kubelet is a Lease and the status of its Node.
-export const isRoutine = (r) => ["leases.coordination.k8s.io", "events.", "events.events.k8s.io"].includes(`${r.object?.resource}.${r.object?.group ?? ""}`) ||
-  (r.object?.resource === "nodes" && r.subresource === "status" && r.controller === "simulated-kubelet");
+// isDrawn reports whether a record is a write that the picture shows: one that is listed, unless it only reports an Event.
+export const isDrawn = (r) => isWrite(r) && r.listed && !r.event && !!r.object?.resource;
 // writeVersions are the versions that a write has produced: those of the storage or, where
 // it does not report them, that of the answer.
 export function writeVersions(r) {
@@ -87,7 +85,7 @@ export class Model {
     learnKind(r.object);
     if (r.object?.namespace) this.namespaces.set(r.object.namespace, true);
     this.notice(Date.parse(r.time) || 0);
-    if (isWrite(r) && !isRoutine(r) && r.object?.resource) this.addWrite(r, Date.parse(r.time) || 0);
+    if (isDrawn(r)) this.addWrite(r, Date.parse(r.time) || 0);
     return true;
   }
 
