@@ -103,6 +103,17 @@ func formatSyncKey(e *observe.Synced) string {
 	return e.Queue + ": " + key
 }
 
+// FormatKey marks with "~" a key that is inferred, and with "?" one that is unknown.
+func FormatKey(key string, b observe.Basis) string {
+	switch {
+	case key == "":
+		return "?"
+	case b.Inferred():
+		return "~" + words.OneLine(key)
+	}
+	return words.OneLine(key)
+}
+
 func syncOutcome(e *observe.Synced) string {
 	switch {
 	case e.Error != "" && e.Retried:

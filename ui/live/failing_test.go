@@ -172,7 +172,7 @@ func TestTextPagesHaveOnlyTheirKeys(t *testing.T) {
 		for _, text := range []string{"?", "W"} {
 			for _, key := range []string{"[", "]", "s", ",", ".", "p", "x", "c", ":"} {
 				next, cmd := pressKeys(t, start, text).Update(keyMsg(key))
-				if m := next.(model); m.overlay == noOverlay || m.message != "" || m.reading != nil || cmd != nil {
+				if m := next.(model); m.overlay == noOverlay || m.message != "" || m.reading != 0 || cmd != nil {
 					t.Errorf("%s in the text of %s at speed %s: message %q", key, text, speed, m.message)
 				}
 			}

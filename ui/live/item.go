@@ -130,7 +130,7 @@ func (i *feedItem) setKubernetesEvent(e *observe.KubernetesEvent) {
 
 func (i *feedItem) setSync(e *observe.Synced) {
 	i.controller, i.verb, i.verbStyle = words.OneLine(e.Controller), "sync", accent
-	i.subject, i.took = formatKey(e.Key, e.KeyBasis), e.Took
+	i.subject, i.took = ui.FormatKey(e.Key, e.KeyBasis), e.Took
 	if q := ui.ShortQueue(i.controller, words.OneLine(e.Queue)); q != "" {
 		i.subject = q + ": " + i.subject
 	}
@@ -200,17 +200,6 @@ func openableObject(o observe.Object) *observe.Object {
 		return nil
 	}
 	return &o
-}
-
-// formatKey marks inferred and unknown keys.
-func formatKey(k string, b observe.Basis) string {
-	switch {
-	case k == "":
-		return "?"
-	case b.Inferred():
-		return "~" + words.OneLine(k)
-	}
-	return words.OneLine(k)
 }
 
 // formatQueues lists the queues to which an event added a key. What a client queues is only known of the controllers

@@ -134,7 +134,7 @@ func (d *digest) addSync(r observe.Record, e *observe.Synced) {
 	d.retries.addSync(&r, e)
 	m := mark{
 		kind: syncKind, controller: cmp.Or(e.Controller, e.Queue), at: r.Time.Add(-e.Took), took: e.Took,
-		what: e.Queue, about: formatKey(e), note: e.Error, seq: r.Seq, work: syncWork(e),
+		what: e.Queue, about: ui.FormatKey(e.Key, e.KeyBasis), note: e.Error, seq: r.Seq, work: syncWork(e),
 	}
 	if e.Failed() {
 		m.tone = toneFailed
@@ -170,17 +170,6 @@ func (d *digest) addLog(r observe.Record, e *observe.Logged) {
 	}
 	d.groups.add("Logged "+m.what, e.Controller, "log", e.Message, m)
 	d.marks.add(m)
-}
-
-// formatKey returns the key of a sync: "~" marks a likely key, "?" an unknown one.
-func formatKey(e *observe.Synced) string {
-	switch {
-	case e.Key == "":
-		return "?"
-	case e.KeyBasis.Inferred():
-		return "~" + e.Key
-	}
-	return e.Key
 }
 
 // resourceName returns RESOURCE[.GROUP][/SUBRESOURCE].
