@@ -161,7 +161,7 @@ func (p *controlPlane) serveControl(context.Context) error {
 // interventions intervenes in the controllers of this process and in those that clients
 // report.
 func (p *controlPlane) interventions() control.Interventions {
-	return p.clients.ControllerInterventions(newLeaderInterventions(p.supervisor.Interventions(), p.checkLeader), func(name string) bool {
+	return p.clients.ControllerInterventions(leaderInterventions{p.supervisor.Interventions(), p.checkLeader}, func(name string) bool {
 		return slices.ContainsFunc(p.supervisor.Statuses(), func(s controllers.Status) bool {
 			return s.Name == name || slices.Contains(s.Aliases, name)
 		})

@@ -120,7 +120,6 @@ type startStep struct {
 	background bool
 	wait       bool
 	skip       bool
-	served     bool // the API server answers: if the step fails, OnStage can read from it
 	// waitsFor says what the step waits for, for a warning if it takes slowStep; nil = no
 	// warning.
 	waitsFor func(context.Context) string
@@ -175,7 +174,7 @@ func (p *controlPlane) startSteps() []startStep {
 		{stage: "settling", run: p.excludeStart, skip: !p.config.Observe.ExcludeStart},
 		{run: p.createKubeconfig},
 		// The objects need controllers, nodes and a ready API server.
-		{stage: "manifests", run: p.applyManifests, served: true, skip: len(p.config.Manifests)+len(p.config.ManifestTexts) == 0},
+		{stage: "manifests", run: p.applyManifests, skip: len(p.config.Manifests)+len(p.config.ManifestTexts) == 0},
 		// From now on the first change from outside determines what a reset restores. Closed first,
 		// because it reads from etcd.
 		{run: p.startSnapshots, close: p.closeSnapshots},
@@ -253,11 +252,7 @@ func (p *controlPlane) runStep(ctx context.Context, step startStep) error {
 	if err != nil && ctx.Err() != nil { // another step has failed, which a step need not say when it is stopped for that
 		reported = errors.Join(ctx.Err(), err)
 	}
-	ended := Stage{Name: step.stage, Ended: true, Took: took, Err: reported}
-	if err != nil && step.served {
-		ended.Reader = p.readerConfig()
-	}
-	p.reportStage(ended)
+	p.reportStage(Stage{Name: step.stage, Ended: true, Took: took, Err: reported})
 	record := &observe.BootStep{Step: step.stage, Took: took}
 	if err != nil {
 		record.Error = err.Error()

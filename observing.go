@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apiserver/pkg/authentication/user"
 	"k8s.io/client-go/tools/cache"
 
 	"github.com/ctrlplane/ctrlplane/clients"
@@ -112,8 +111,7 @@ func (p *controlPlane) recorderFor(name string) *observe.Recorder {
 
 // newClients returns the programs outside of the process, none yet.
 func (p *controlPlane) newClients() (*clients.Clients, error) {
-	who := &user.DefaultInfo{Name: user.APIServerUser, Groups: []string{user.SystemPrivilegedGroup, user.AllAuthenticated}}
-	objects, err := intervene.NewObjectReader(p.clientConfig(who))
+	objects, err := intervene.NewObjectReader(p.readerConfig())
 	if err != nil {
 		return nil, err
 	}
@@ -137,10 +135,6 @@ const storeRevisionTimeout = time.Second
 
 // storeRevision returns the last version in the storage; 0 = it is not known.
 func (p *controlPlane) storeRevision() int64 {
-	if p.usesEmbeddedEtcd() {
-		revision, _ := p.etcd.server.Size()
-		return revision
-	}
 	ctx, cancel := context.WithTimeout(context.Background(), storeRevisionTimeout)
 	defer cancel()
 	revision, err := p.etcd.server.Revision(ctx, p.etcdPrefix())

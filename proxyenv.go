@@ -3,10 +3,11 @@ package ctrlplane
 import (
 	"fmt"
 	"os"
-	"slices"
 	"strings"
 
 	"golang.org/x/net/http/httpproxy"
+
+	"github.com/ctrlplane/ctrlplane/internal/noproxy"
 )
 
 // bypassProxy has the HTTP clients of the process connect to Services and Pods without a proxy of the environment. Upstream
@@ -16,18 +17,9 @@ func bypassProxy(ranges ...string) error {
 	if proxy := httpproxy.FromEnvironment(); proxy.HTTPProxy == "" && proxy.HTTPSProxy == "" {
 		return nil
 	}
-	const name = "NO_PROXY"
-	list := strings.Split(os.Getenv(name), ",")
-	if os.Getenv(name) == "" { // as httpproxy reads them
-		list = strings.Split(os.Getenv(strings.ToLower(name)), ",")
-	}
-	list = slices.DeleteFunc(list, func(s string) bool { return strings.TrimSpace(s) == "" })
-	for _, add := range append(strings.Split(strings.Join(ranges, ","), ","), ".svc") {
-		if !slices.Contains(list, add) && !slices.Contains(list, "*") {
-			list = append(list, add)
-		}
-	}
-	if err := os.Setenv(name, strings.Join(list, ",")); err != nil {
+	excluded := append(strings.Split(strings.Join(ranges, ","), ","), ".svc")
+	// In the order in which httpproxy reads them.
+	if err := os.Setenv("NO_PROXY", noproxy.Add(os.Getenv("NO_PROXY"), os.Getenv("no_proxy"), excluded...)); err != nil {
 		return fmt.Errorf("exclude Services and Pods from the proxy of the environment: %w", err)
 	}
 	return nil

@@ -8,7 +8,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/watch"
-	"k8s.io/apiserver/pkg/authentication/user"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/cache"
 	watchtools "k8s.io/client-go/tools/watch"
@@ -27,7 +26,7 @@ func (p *controlPlane) waitSchedulable(ctx context.Context) error {
 	if p.config.Nodes.Count == 0 || p.config.Controllers.LeaderElect || !p.removesTaints() {
 		return nil
 	}
-	client, err := kubernetes.NewForConfig(p.clientConfig(&user.DefaultInfo{Name: user.APIServerUser, Groups: []string{user.SystemPrivilegedGroup, user.AllAuthenticated}}))
+	client, err := kubernetes.NewForConfig(p.readerConfig())
 	if err != nil {
 		return err
 	}

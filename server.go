@@ -105,9 +105,6 @@ type Stage struct {
 	Ended bool // false when the stage begins
 	Took  time.Duration
 	Err   error
-	// Reader is a client configuration for reads inside of the process if the API server has refused Manifests: they
-	// can be examined until OnStage returns. It is nil in all other cases.
-	Reader *rest.Config
 }
 
 // Start returns when the API server is ready, the controllers run and the nodes

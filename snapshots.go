@@ -8,8 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"k8s.io/apiserver/pkg/authentication/user"
-
 	"github.com/ctrlplane/ctrlplane/apiserver"
 	"github.com/ctrlplane/ctrlplane/health/settled"
 	"github.com/ctrlplane/ctrlplane/internal/informersync"
@@ -33,7 +31,7 @@ func (p *controlPlane) newSnapshotService() *snapshotservice.Service {
 		EstablishPolicy:    p.api.EstablishPolicy,
 		WaitInformers:      []func(context.Context, informersync.Revisions) error{p.api.WaitCaughtUp, p.supervisor.WaitInformersSynced},
 		WaitSettled:        func(ctx context.Context) error { return settled.Wait(ctx, p.observer, 0, nil) },
-		Client:             p.clientConfig(&user.DefaultInfo{Name: user.APIServerUser, Groups: []string{user.SystemPrivilegedGroup, user.AllAuthenticated}}),
+		Client:             p.readerConfig(),
 		Changed: func(list []snapshotservice.Change) {
 			p.observer.ForgetFailures()
 			for _, c := range list {

@@ -3,9 +3,9 @@ package ctrlplane
 import (
 	"context"
 	"errors"
+	"time"
 
 	"github.com/ctrlplane/ctrlplane/control"
-	"github.com/ctrlplane/ctrlplane/internal/verbs"
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
@@ -34,37 +34,22 @@ func (l *leadership) checkLeader() error {
 
 // leaderInterventions are the interventions in controllers that run in the leader only.
 type leaderInterventions struct {
-	verbs.Methods
-	own   control.Interventions
+	control.Intervener
 	check func() error
 }
 
-func newLeaderInterventions(own control.Interventions, check func() error) leaderInterventions {
-	return leaderInterventions{func(ctx context.Context, names []string, c verbs.Change) ([]string, error) {
-		if err := check(); err != nil {
-			return nil, err
-		}
-		return c.Apply(ctx, own, names)
-	}, own, check}
-}
-
-// Step implements control.Interventions.
-func (l leaderInterventions) Step(ctx context.Context, name string) (*control.SteppedWrite, error) {
+// Change implements control.Intervener.
+func (l leaderInterventions) Change(ctx context.Context, names []string, c control.Change) ([]string, error) {
 	if err := l.check(); err != nil {
 		return nil, err
 	}
-	return l.own.Step(ctx, name)
+	return l.Intervener.Change(ctx, names, c)
 }
 
-// StepHeld implements control.Interventions.
-func (l leaderInterventions) StepHeld(ctx context.Context, name string) (*control.SteppedWrite, error) {
+// StepWithin implements control.Intervener.
+func (l leaderInterventions) StepWithin(ctx context.Context, name string, wait time.Duration) (*control.SteppedWrite, error) {
 	if err := l.check(); err != nil {
 		return nil, err
 	}
-	return l.own.StepHeld(ctx, name)
-}
-
-// HeldWrites implements control.Interventions.
-func (l leaderInterventions) HeldWrites(ctx context.Context, name string, limit int) (control.HeldWriteList, error) {
-	return l.own.HeldWrites(ctx, name, limit)
+	return l.Intervener.StepWithin(ctx, name, wait)
 }

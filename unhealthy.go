@@ -126,9 +126,10 @@ func observedObject(r health.Ref) observe.Object {
 }
 
 // ReaderConfig returns a client configuration for reads inside of the process: unlike those with that of RESTConfig they are
-// not recorded as those of a client. It is nil before Start has succeeded.
+// not recorded as those of a client. A request waits until the API server answers, or its context ends. During a start that
+// fails, what is there can be read until OnStage returns. It is nil before Start.
 func (s *Server) ReaderConfig() *rest.Config {
-	if p := s.readyInstance(); p != nil {
+	if p := s.currentInstance(); p != nil {
 		return p.readerConfig()
 	}
 	return nil

@@ -99,7 +99,7 @@ func newBundle(t *testing.T) *pki.Bundle {
 func failAssembly(t *testing.T, store *etcd.Server, bundle *pki.Bundle) {
 	t.Helper()
 	failure := errors.New("cannot be installed")
-	requireFailedAssembly(t, failure, bundle, Etcd{Endpoints: store.Endpoints(), Connect: store.Client}, LocalAPI{
+	requireFailedAssembly(t, failure, bundle, Etcd{Endpoints: []string{"http://127.0.0.1:0"}, Connect: store.Client}, LocalAPI{
 		APIService:         &apiregistrationv1.APIService{ObjectMeta: metav1.ObjectMeta{Name: "v1.example.com"}, Spec: apiregistrationv1.APIServiceSpec{Group: "example.com", Version: "v1"}},
 		SetDefinitionNames: func(*server.Config) error { return nil },
 		Install:            func(*server.GenericAPIServer, informers.SharedInformerFactory) error { return failure },

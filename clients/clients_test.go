@@ -24,7 +24,6 @@ import (
 	"k8s.io/apiserver/pkg/authentication/user"
 
 	"github.com/ctrlplane/ctrlplane/control"
-	"github.com/ctrlplane/ctrlplane/internal/verbs"
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
@@ -596,7 +595,7 @@ func TestInterventionNames(t *testing.T) {
 	}
 	i := f.clients.Interventions()
 	for names, want := range map[string]string{
-		"shop-operator": "", "kubectl (admin)": "", control.AllControllers: "",
+		"shop-operator": "", "kubectl (admin)": "", control.All: "",
 		"kubectl":       `"kubectl" is the program of 2 clients: name one of "kubectl (admin)", "kubectl (system:serviceaccount:ns:operator)"`,
 		"shop-operater": `unknown client "shop-operater": did you mean "shop-operator"?`,
 		"curl":          `unknown client "curl": "ctrlplane clients" lists those that have sent a request`,
@@ -612,7 +611,7 @@ func TestInterventionNames(t *testing.T) {
 			t.Errorf("%s: %v", names, err)
 		}
 	}
-	if cleared, err := i.Clear(t.Context(), []string{control.AllControllers}); err != nil || len(cleared) != 4 {
+	if cleared, err := i.Clear(t.Context(), []string{control.All}); err != nil || len(cleared) != 4 {
 		t.Errorf("cleared %q, %v", cleared, err)
 	}
 	if _, err := i.Step(t.Context(), "shop-operator"); fmt.Sprint(err) != "client shop-operator (system:serviceaccount:ns:operator) is not paused: pause it first" {
@@ -678,19 +677,15 @@ func TestUnknownVerb(t *testing.T) {
 		"shop-operator/site": f.clients.ControllerInterventions(&ownControllers{}, func(string) bool { return false }),
 	} {
 		change := func(verb string) ([]string, error) {
-			c := verbs.Change{Verb: verb, Delay: time.Second}
-			if of, ok := i.(controllerInterventions); ok {
-				return of.change(t.Context(), []string{name}, c)
-			}
-			return i.(interventions).change(t.Context(), []string{name}, c)
+			return i.Change(t.Context(), []string{name}, control.Change{Verb: verb, Delay: time.Second})
 		}
-		if _, err := change(verbs.Delay); err != nil {
+		if _, err := change(control.Delay); err != nil {
 			t.Fatal(err)
 		}
 		if changed, err := change("throttle"); err == nil || len(changed) > 0 {
 			t.Errorf("%s: throttled %q, %v", name, changed, err)
 		}
-		if changed, err := change(verbs.Clear); err != nil || len(changed) != 1 {
+		if changed, err := change(control.Clear); err != nil || len(changed) != 1 {
 			t.Errorf("%s: the delay was removed before: %q, %v", name, changed, err)
 		}
 	}
@@ -704,13 +699,13 @@ func TestAllLeavesOutCtrlplane(t *testing.T) {
 	}
 	i := f.clients.Interventions()
 	fault := control.Fault{Rate: 1, Code: "500"}
-	if got, err := i.Fail(t.Context(), []string{control.AllControllers}, fault); err != nil || !slices.Equal(got, []string{"kubectl (admin)"}) {
+	if got, err := i.Fail(t.Context(), []string{control.All}, fault); err != nil || !slices.Equal(got, []string{"kubectl (admin)"}) {
 		t.Errorf("all: %q, %v", got, err)
 	}
 	if got, err := i.Fail(t.Context(), []string{"ctrlplane"}, fault); err != nil || !slices.Equal(got, []string{"ctrlplane (admin)"}) {
 		t.Errorf("by name: %q, %v", got, err)
 	}
-	if got, err := i.Clear(t.Context(), []string{control.AllControllers}); err != nil || len(got) != 2 {
+	if got, err := i.Clear(t.Context(), []string{control.All}); err != nil || len(got) != 2 {
 		t.Errorf("cleared %q, %v", got, err)
 	}
 }
@@ -721,7 +716,7 @@ func TestOwnAPIIsExempt(t *testing.T) {
 	f.send(call{"GET", sites, kubectlAgent, admin, nil, 200, "{}"})
 	i := f.clients.Interventions()
 	for _, set := range []func() ([]string, error){
-		func() ([]string, error) { return i.Pause(t.Context(), []string{control.AllControllers}) },
+		func() ([]string, error) { return i.Pause(t.Context(), []string{control.All}) },
 		func() ([]string, error) {
 			return i.Fail(t.Context(), []string{"kubectl"}, control.Fault{Rate: 1, Code: "500"})
 		},

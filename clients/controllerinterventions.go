@@ -3,15 +3,13 @@ package clients
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
+	"time"
 
 	"github.com/ctrlplane/ctrlplane/control"
 	"github.com/ctrlplane/ctrlplane/controllers/intervene"
-	"github.com/ctrlplane/ctrlplane/internal/parallel"
 	"github.com/ctrlplane/ctrlplane/internal/suggest"
 	"github.com/ctrlplane/ctrlplane/internal/usage"
-	"github.com/ctrlplane/ctrlplane/internal/verbs"
 	"github.com/ctrlplane/ctrlplane/internal/words"
 	"github.com/ctrlplane/ctrlplane/observe"
 )
@@ -20,62 +18,53 @@ import (
 // and in those of this process, which own intervenes in. isOwn reports whether a name or an
 // alias is one of the latter. The gate is in the API server: the calls of a controller are
 // known by their syncs.
-func (c *Clients) ControllerInterventions(own control.Interventions, isOwn func(string) bool) control.Interventions {
-	i := controllerInterventions{own: own, clients: c, isOwn: isOwn}
-	i.Methods, i.Steps = i.change, i.step
-	return i
+func (c *Clients) ControllerInterventions(own control.Intervener, isOwn func(string) bool) control.Interventions {
+	return control.NewInterventions(controllerInterventions{own: own, clients: c, isOwn: isOwn})
 }
 
 type controllerInterventions struct {
-	verbs.Methods
-	verbs.Steps
-	own     control.Interventions
+	own     control.Intervener
 	clients *Clients
 	isOwn   func(string) bool
 }
 
 var errReported = errors.New("it is a controller of another process, which cannot be stopped, started or scaled from here: pause it, or make its calls fail")
 
-// change changes the controllers of this process with those of names that are its own, and
+// Change changes the controllers of this process with those of names that are its own, and
 // the gates of the others. Nothing is changed if a name is unknown or own refuses.
-func (i controllerInterventions) change(ctx context.Context, names []string, c verbs.Change) (changed []string, err error) {
-	if c.Verb == verbs.Remove {
+func (i controllerInterventions) Change(ctx context.Context, names []string, c control.Change) (changed []string, err error) {
+	if c.Verb == control.Remove {
 		return i.remove(ctx, names)
 	}
 	if isOfProcess(c) {
 		if err := i.refuseReported(names); err != nil {
 			return nil, err
 		}
-		return c.Apply(ctx, i.own, names)
+		return i.own.Change(ctx, names, c)
 	}
 	if err := intervene.ValidateChange(c, i.clients.config.CheckResource); err != nil {
 		return nil, err
 	}
-	reported, rest, release, err := i.splitAndKeep(names)
+	var reported []*reportedController
+	var rest []string
+	release, err := keepFound(func() (err error) {
+		reported, rest, err = i.split(names)
+		return err
+	}, func() (func(), bool) { return i.clients.keepControllers(reported) })
 	if err != nil {
 		return nil, err
 	}
 	defer release()
 	if len(rest) > 0 || len(reported) == 0 {
-		if changed, err = c.Apply(ctx, i.own, rest); err != nil {
+		if changed, err = i.own.Change(ctx, rest, c); err != nil {
 			return changed, err
 		}
 	}
-	done := make([]bool, len(reported))
-	err = parallel.For(len(reported), func(n int) (err error) {
-		rc := reported[n]
+	others, err := intervene.ChangeEach("controller", reported, func(rc *reportedController) string { return rc.name }, func(rc *reportedController) (bool, error) {
 		defer rc.changed()
-		if done[n], err = rc.gate.Change(ctx, c); err != nil {
-			return fmt.Errorf("controller %s: %w", rc.name, err)
-		}
-		return nil
+		return rc.gate.Change(ctx, c)
 	})
-	for n, rc := range reported {
-		if done[n] {
-			changed = append(changed, rc.name)
-		}
-	}
-	return changed, err
+	return append(changed, others...), err
 }
 
 // remove removes controllers whose process has ended, and the interventions in them. Nothing is removed if a name is
@@ -83,7 +72,7 @@ func (i controllerInterventions) change(ctx context.Context, names []string, c v
 // when it continues.
 func (i controllerInterventions) remove(ctx context.Context, names []string) (removed []string, err error) {
 	list := i.clients.sortedControllers()
-	if slices.Equal(names, []string{control.AllControllers}) {
+	if slices.Equal(names, []string{control.All}) {
 		list = slices.DeleteFunc(list, func(rc *reportedController) bool { return rc.isLive() || rc.isSilent() })
 	} else if list, err = i.findEnded(ctx, list, names); err != nil {
 		return nil, err
@@ -107,7 +96,7 @@ func (i controllerInterventions) findEnded(ctx context.Context, list []*reported
 		}
 		switch {
 		case rc == nil:
-			if _, err := i.own.Remove(ctx, []string{name}); err != nil { // it removes none
+			if _, err := i.own.Change(ctx, []string{name}, control.Change{Verb: control.Remove}); err != nil { // it removes none
 				return nil, err
 			}
 		case rc.isLive():
@@ -128,20 +117,21 @@ func (i controllerInterventions) refuseReported(names []string) error {
 	return nil
 }
 
-func (i controllerInterventions) step(ctx, wait context.Context, name string) (*control.SteppedWrite, error) {
+// StepWithin implements control.Intervener.
+func (i controllerInterventions) StepWithin(ctx context.Context, name string, d time.Duration) (*control.SteppedWrite, error) {
 	rc, err := i.find(name)
 	switch {
 	case err != nil:
 		return nil, err
-	case rc == nil && wait.Err() != nil:
-		return i.own.StepHeld(ctx, name)
 	case rc == nil:
-		return i.own.Step(ctx, name)
+		return i.own.StepWithin(ctx, name, d)
 	}
+	wait, cancel := context.WithTimeout(ctx, d)
+	defer cancel()
 	return rc.gate.StepOf(ctx, wait, "controller "+rc.name)
 }
 
-// HeldWrites implements control.Interventions.
+// HeldWrites implements control.Intervener.
 func (i controllerInterventions) HeldWrites(ctx context.Context, name string, limit int) (list control.HeldWriteList, err error) {
 	rc, err := i.find(name)
 	switch {
@@ -155,7 +145,7 @@ func (i controllerInterventions) HeldWrites(ctx context.Context, name string, li
 
 // split returns the reported controllers among names, each once, and the other names.
 func (i controllerInterventions) split(names []string) (reported []*reportedController, rest []string, err error) {
-	if slices.Equal(names, []string{control.AllControllers}) {
+	if slices.Equal(names, []string{control.All}) {
 		return i.clients.sortedControllers(), names, nil
 	}
 	for _, name := range names {
@@ -170,18 +160,6 @@ func (i controllerInterventions) split(names []string) (reported []*reportedCont
 		}
 	}
 	return reported, rest, nil
-}
-
-// splitAndKeep is split. The controllers are not forgotten until release is called, so that what is set on them stays.
-func (i controllerInterventions) splitAndKeep(names []string) (reported []*reportedController, rest []string, release func(), err error) {
-	for {
-		if reported, rest, err = i.split(names); err != nil {
-			return nil, nil, nil, err
-		}
-		if release, ok := i.clients.keepControllers(reported); ok {
-			return reported, rest, release, nil
-		}
-	}
 }
 
 // find returns the reported controller with that name: the whole name, or a part of it if only

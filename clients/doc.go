@@ -3,8 +3,9 @@
 // one that restarts is the same client. Package recording says what is recorded of a
 // request, and package intervene does what may be changed, as for controllers.
 //
-// Recording never blocks a request and keeps no bodies. What is kept is bounded: the
-// number of clients, and the number of events that each watch remembers.
+// Recording never blocks a request, except that the answer to a refused one may wait for the rest of its body, for at most
+// 100 ms. Bodies are kept until the request is recorded, at most 64 KiB of what is sent. What is kept is bounded: the number
+// of clients, and the number of events that each watch remembers.
 //
 // The files:
 //

@@ -5,13 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/ctrlplane/ctrlplane/control"
 	"github.com/ctrlplane/ctrlplane/controllers/intervene"
-	"github.com/ctrlplane/ctrlplane/internal/parallel"
 	"github.com/ctrlplane/ctrlplane/internal/suggest"
 	"github.com/ctrlplane/ctrlplane/internal/usage"
-	"github.com/ctrlplane/ctrlplane/internal/verbs"
 	"github.com/ctrlplane/ctrlplane/internal/words"
 	"github.com/ctrlplane/ctrlplane/observe"
 )
@@ -19,33 +18,30 @@ import (
 // Interventions returns the interventions in clients. Names are those of clients, or of
 // programs with one client, or one that is connected. Clients cannot be stopped, started or scaled.
 func (c *Clients) Interventions() control.Interventions {
-	i := interventions{Clients: c}
-	i.Methods, i.Steps = i.change, i.step
-	return i
+	return control.NewInterventions(interventions{c})
 }
 
-type interventions struct {
-	verbs.Methods
-	verbs.Steps
-	*Clients
-}
+type interventions struct{ *Clients }
 
 var errOwnProcess = errors.New("a client is a process of its own: it cannot be stopped, started, scaled or removed from here: pause it, or make its calls fail")
 
 // isOfProcess reports whether a change is one that only the process with the controller can make.
-func isOfProcess(c verbs.Change) bool {
-	return c.Verb == verbs.Stop || c.Verb == verbs.Start || c.Verb == verbs.Scale
+func isOfProcess(c control.Change) bool {
+	return slices.Contains([]string{control.Stop, control.Start, control.Scale, control.Remove}, c.Verb)
 }
 
-func (i interventions) step(ctx, wait context.Context, name string) (*control.SteppedWrite, error) {
+// StepWithin implements control.Intervener.
+func (i interventions) StepWithin(ctx context.Context, name string, d time.Duration) (*control.SteppedWrite, error) {
 	cl, err := i.resolveOne(name)
 	if err != nil {
 		return nil, err
 	}
+	wait, cancel := context.WithTimeout(ctx, d)
+	defer cancel()
 	return cl.gate.StepOf(ctx, wait, "client "+cl.name)
 }
 
-// HeldWrites implements control.Interventions.
+// HeldWrites implements control.Intervener.
 func (i interventions) HeldWrites(_ context.Context, name string, limit int) (list control.HeldWriteList, err error) {
 	cl, err := i.resolveOne(name)
 	if err != nil {
@@ -64,52 +60,33 @@ func heldWrites(name string, gate *intervene.Gate, limit int) control.HeldWriteL
 // ownProgram is the program of ctrlplane's own verbs.
 const ownProgram = "ctrlplane"
 
-// change changes the gates of clients in parallel, and returns the names of these clients. All
+// Change changes the gates of clients, and returns the names of these clients. All
 // are those of the user: a failure of all requests must not keep ctrlplane's verbs from showing it.
-func (i interventions) change(ctx context.Context, names []string, c verbs.Change) (changed []string, err error) {
-	if isOfProcess(c) || c.Verb == verbs.Remove {
+func (i interventions) Change(ctx context.Context, names []string, c control.Change) (changed []string, err error) {
+	if isOfProcess(c) {
 		return nil, usage.Errorf("%w", errOwnProcess)
 	}
 	if err := intervene.ValidateChange(c, i.config.CheckResource); err != nil {
 		return nil, err
 	}
-	list, release, err := i.resolveAndKeep(names)
+	var list []*client
+	release, err := keepFound(func() (err error) {
+		list, err = i.resolve(names)
+		return err
+	}, func() (func(), bool) { return i.keep(list) })
 	if err != nil {
 		return nil, err
 	}
 	defer release()
-	if slices.Equal(names, []string{control.AllControllers}) && !c.IsUndo() {
+	if slices.Equal(names, []string{control.All}) && !c.IsUndo() {
 		list = slices.DeleteFunc(slices.Clone(list), func(cl *client) bool { return cl.program() == ownProgram })
 	}
-	done := make([]bool, len(list))
-	err = parallel.For(len(list), func(n int) (err error) {
-		cl := list[n]
-		if done[n], err = cl.gate.Change(ctx, c); done[n] {
+	return intervene.ChangeEach("client", list, func(cl *client) string { return cl.name }, func(cl *client) (changed bool, err error) {
+		if changed, err = cl.gate.Change(ctx, c); changed {
 			i.publishState(cl)
 		}
-		if err != nil {
-			return fmt.Errorf("client %s: %w", cl.name, err)
-		}
-		return nil
+		return changed, err
 	})
-	for n, cl := range list {
-		if done[n] {
-			changed = append(changed, cl.name)
-		}
-	}
-	return changed, err
-}
-
-// resolveAndKeep is resolve. The clients are not forgotten until release is called, so that what is set on them stays.
-func (i interventions) resolveAndKeep(names []string) (list []*client, release func(), err error) {
-	for {
-		if list, err = i.resolve(names); err != nil {
-			return nil, nil, err
-		}
-		if release, ok := i.keep(list); ok {
-			return list, release, nil
-		}
-	}
 }
 
 // publishState records the interventions that are set.
@@ -123,7 +100,7 @@ func (i interventions) publishState(cl *client) {
 }
 
 func (i interventions) resolveOne(name string) (*client, error) {
-	if name == control.AllControllers {
+	if name == control.All {
 		return nil, usage.Errorf("name one client")
 	}
 	list, err := i.resolve([]string{name})
@@ -136,7 +113,7 @@ func (i interventions) resolveOne(name string) (*client, error) {
 // resolve returns the clients, each once, with these names or programs.
 func (i interventions) resolve(names []string) (list []*client, err error) {
 	known := i.sorted()
-	if slices.Equal(names, []string{control.AllControllers}) {
+	if slices.Equal(names, []string{control.All}) {
 		return known, nil
 	}
 	if len(names) == 0 {

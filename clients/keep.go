@@ -11,6 +11,18 @@ type keptCount struct{ atomic.Int64 }
 
 func (k *keptCount) isKept() bool { return k.Load() > 0 }
 
+// keepFound calls find until keep succeeds: what is found is not forgotten until release is called, so that what is set on it stays.
+func keepFound(find func() error, keep func() (release func(), ok bool)) (release func(), err error) {
+	for {
+		if err := find(); err != nil {
+			return nil, err
+		}
+		if release, ok := keep(); ok {
+			return release, nil
+		}
+	}
+}
+
 // keep keeps clients from being forgotten until release is called. It returns false if one has been forgotten.
 func (c *Clients) keep(list []*client) (release func(), ok bool) {
 	c.mu.RLock()

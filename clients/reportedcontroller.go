@@ -24,10 +24,11 @@ type reportedController struct {
 	kept      keptCount
 
 	// The lock of the client's reportedState guards this.
-	disconnected string    // why no process reports it; empty if one does
-	offSince     time.Time // when that was noted
-	past         totals    // of sessions that were forgotten
-	resumed      int64     // how often a silent process has reported it again
+	gone       observe.Gone // how the last process that reported it has ended; empty if one reports it
+	goneReason string
+	offSince   time.Time // when that was noted
+	past       totals    // of sessions that were forgotten
+	resumed    int64     // how often a silent process has reported it again
 }
 
 // connectNew notes that the process of a session reports a controller that may be new. It reports whether
@@ -174,7 +175,7 @@ func (rc *reportedController) canMakeRoom() (since time.Time, can bool) {
 	r := &rc.client.reports
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return rc.offSince, rc.disconnected != "" && rc.isUnusedLocked()
+	return rc.offSince, rc.gone != "" && rc.isUnusedLocked()
 }
 
 // isUnused reports whether no process runs the controller, and no intervention applies to it.
@@ -206,12 +207,12 @@ func (rc *reportedController) recordEvent(d *observe.Delivered, at time.Time) (s
 }
 
 func (rc *reportedController) setConnected(now time.Time) {
-	rc.disconnected = ""
+	rc.gone, rc.goneReason = "", ""
 	rc.publishState(now)
 }
 
-func (rc *reportedController) setDisconnected(reason string, since time.Time) {
-	rc.disconnected, rc.offSince = reason, since
+func (rc *reportedController) setGone(how observe.Gone, during []string, since time.Time) {
+	rc.gone, rc.goneReason, rc.offSince = how, how.Reason(during), since
 	rc.publishState(time.Now())
 }
 
@@ -226,13 +227,14 @@ func (rc *reportedController) publishState(now time.Time) {
 // caller holds the lock of the client's reportedState.
 func (rc *reportedController) state(now time.Time) observe.ControllerChanged {
 	e := rc.gate.Interventions().RunningState()
-	state, reason := rc.client.reports.stateOf(rc, now)
-	e.Reason = strings.Join(slices.DeleteFunc([]string{e.Reason, reason}, func(s string) bool { return s == "" }), ", ")
+	process := rc.client.reports.stateOf(rc, now)
+	e.Reason = strings.Join(slices.DeleteFunc([]string{e.Reason, process.Reason}, func(s string) bool { return s == "" }), ", ")
+	e.Gone = process.Gone
 	switch {
 	case !e.Interventions.Paused:
-		e.State = state
-	case state != observe.StateRunning:
-		e.Process = state
+		e.State = process.State
+	case process.State != observe.StateRunning:
+		e.Process = process.State
 	}
 	return e
 }
@@ -245,7 +247,7 @@ func (rc *reportedController) isLive() bool {
 }
 
 func (rc *reportedController) isLiveLocked() bool {
-	state, _ := rc.client.reports.stateOf(rc, time.Now())
+	state := rc.client.reports.stateOf(rc, time.Now()).State
 	return state != observe.StateOff && state != observe.StateUnknown
 }
 
@@ -253,7 +255,7 @@ func (rc *reportedController) isLiveLocked() bool {
 func (rc *reportedController) isSilent() bool {
 	rc.client.reports.mu.Lock()
 	defer rc.client.reports.mu.Unlock()
-	return strings.HasPrefix(rc.disconnected, observe.ReasonSilent)
+	return rc.gone == observe.GoneSilent
 }
 
 func (rc *reportedController) program() string { return rc.client.program() }
@@ -283,7 +285,7 @@ func (c *Clients) Controllers() (list []control.Controller) {
 		rc.client.reports.mu.Lock()
 		is := rc.state(time.Now())
 		rc.client.reports.mu.Unlock()
-		list = append(list, control.Controller{Name: rc.name, State: is.State, Reason: is.Reason, Process: is.Process})
+		list = append(list, control.Controller{Name: rc.name, State: is.State, Reason: is.Reason, Process: is.Process, Gone: is.Gone})
 	}
 	return list
 }

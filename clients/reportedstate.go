@@ -2,11 +2,10 @@ package clients
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
-	"strings"
 	"time"
 
+	"github.com/ctrlplane/ctrlplane/internal/words"
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
@@ -17,9 +16,6 @@ const (
 	// reportInterval is how long a living process may take to report, with some delay.
 	reportInterval = 3 * time.Second
 )
-
-// reasonLost says of a process that its connection has ended, as when it was killed or has panicked.
-const reasonLost = "its process has closed its connection without a last report"
 
 // noteClosed notes that the last watch of a connection has ended. If reports came over it, its
 // process has probably ended, or else it reports again soon. Where watches and reports have
@@ -53,7 +49,7 @@ func (r *reportedState) noteRequest(conn string) {
 // was last heard of.
 func (r *reportedState) since(rc *reportedController, state string, now time.Time) time.Time {
 	switch {
-	case state == observe.StateOff && rc.disconnected != "":
+	case state == observe.StateOff && rc.gone != "":
 		return rc.offSince
 	case state != observe.StateUnknown:
 		return now
@@ -76,7 +72,7 @@ func (r *reportedState) endLost(session string) {
 	now := time.Now()
 	for _, s := range r.sessions {
 		if !s.silent && s.isLost(now) {
-			r.leave(s, reasonLost)
+			r.leave(s, observe.GoneLost)
 		}
 	}
 }
@@ -123,35 +119,20 @@ func (s *session) works() bool {
 // isLost reports whether the process has probably ended without a last report.
 func (s *session) isLost(now time.Time) bool { return !s.lost.IsZero() && now.After(s.lost) }
 
-// lastHeardOf says which syncs of a controller had begun, and not ended, when the process reported
-// last; empty if there are none.
-func (s *session) lastHeardOf(rc *reportedController) string {
-	if keys := s.runningKeys(rc); keys != "" {
-		return "; last heard of during the sync of " + keys
-	}
-	return ""
-}
-
-// runningKeys names the keys of a controller's syncs that have begun and not ended; empty if there
-// are none.
-func (s *session) runningKeys(rc *reportedController) string {
-	var keys []string
+// runningKeys returns the keys of a controller's syncs that had begun, and not ended, with the last report of the process.
+func (s *session) runningKeys(rc *reportedController) (keys []string) {
 	for _, ref := range s.order {
 		if sync := s.syncs[ref]; sync != nil && sync.controller == rc && sync.began && !sync.ended {
 			keys = append(keys, sync.key)
 		}
 	}
 	slices.Sort(keys)
-	const most = 3
-	if more := len(keys) - most; more > 0 {
-		keys = append(keys[:most], fmt.Sprintf("%d more", more))
-	}
-	return strings.Join(keys, ", ")
+	return keys
 }
 
 // stateOf returns the state of a controller without interventions, and why it is not running. Of
 // several processes, the one that works counts, then those that may do so next.
-func (r *reportedState) stateOf(rc *reportedController, now time.Time) (state, reason string) {
+func (r *reportedState) stateOf(rc *reportedController, now time.Time) observe.ControllerChanged {
 	var isStarting, isStandby bool
 	var lost, stopping *session
 	for _, s := range r.sessions {
@@ -167,30 +148,32 @@ func (r *reportedState) stateOf(rc *reportedController, now time.Time) (state, r
 		case q.State == StateStandby:
 			isStandby = true
 		default:
-			return observe.StateRunning, ""
+			return observe.ControllerChanged{State: observe.StateRunning}
 		}
 	}
 	switch {
 	case isStarting:
-		reason = "its workers have not started"
+		reason := "its workers have not started"
 		if refused := rc.client.refused.describe(now, 1); refused != "" {
-			return observe.StateBuilding, reason + "; " + refused
+			reason += "; " + refused
+		} else {
+			reason += ": its caches are not filled yet"
 		}
-		return observe.StateBuilding, reason + ": its caches are not filled yet"
+		return observe.ControllerChanged{State: observe.StateBuilding, Reason: reason}
 	case stopping != nil:
-		reason = "its process is ending"
-		if keys := stopping.runningKeys(rc); keys != "" {
-			reason += " and waits for the sync of " + keys
+		reason := "its process is ending"
+		if keys := stopping.runningKeys(rc); len(keys) > 0 {
+			reason += " and waits for the sync of " + words.First(keys, 3)
 		}
-		return observe.StateStopping, reason
+		return observe.ControllerChanged{State: observe.StateStopping, Reason: reason}
 	case lost != nil:
-		return observe.StateUnknown, reasonLost + lost.lastHeardOf(rc)
+		return observe.ControllerChanged{State: observe.StateUnknown, Reason: observe.GoneLost.Reason(lost.runningKeys(rc)), Gone: observe.GoneLost}
 	case isStandby:
-		reason = "its workers have not started: its process waits to be the leader"
+		reason := "its workers have not started: its process waits to be the leader"
 		if refused := rc.client.refused.describe(now, 1); refused != "" { // with EnableWarmup its caches are filled now
 			reason += "; " + refused
 		}
-		return observe.StateBuilding, reason
+		return observe.ControllerChanged{State: observe.StateBuilding, Reason: reason}
 	}
-	return observe.StateOff, cmp.Or(rc.disconnected, "its process does not report")
+	return observe.ControllerChanged{State: observe.StateOff, Reason: cmp.Or(rc.goneReason, rc.gone.Reason(nil)), Gone: rc.gone}
 }

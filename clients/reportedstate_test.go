@@ -360,7 +360,7 @@ func TestReasonOfALostProcess(t *testing.T) {
 	f.report(Report{Session: "s", Number: 1, Controllers: []QueueReport{siteQueue()}})
 	lose(f, "s")
 	f.silence()
-	f.expectState(0, "off", reasonLost)
+	f.expectState(0, "off", observe.GoneLost.Reason(nil))
 }
 
 // While a manager stops, its syncs go on: the process has not ended.

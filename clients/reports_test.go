@@ -392,7 +392,7 @@ func TestSilentProcess(t *testing.T) {
 	if c := f.snapshot().Controllers[0]; len(c.Running) != 0 || len(f.clients.Queues()) != 0 {
 		t.Errorf("%+v", c)
 	}
-	all := []string{control.AllControllers}
+	all := []string{control.All}
 	if removed, err := f.clients.ControllerInterventions(&ownControllers{}, func(string) bool { return false }).Remove(f.Context(), all); err != nil || len(removed) > 0 {
 		t.Errorf("it may go on: removed %q, %v", removed, err)
 	}
@@ -458,15 +458,18 @@ func TestPausedControllerIsNotForgotten(t *testing.T) {
 
 // ownControllers are interventions in controllers of this process.
 type ownControllers struct {
-	control.Interventions
+	control.Intervener
 	paused []string
 }
 
-func (o *ownControllers) Remove(_ context.Context, names []string) ([]string, error) {
-	return nil, usage.Errorf("controller %q is of this process", names)
-}
-
-func (o *ownControllers) Pause(_ context.Context, names []string) ([]string, error) {
+func (o *ownControllers) Change(_ context.Context, names []string, c control.Change) ([]string, error) {
+	switch c.Verb {
+	case control.Remove:
+		return nil, usage.Errorf("controller %q is of this process", names)
+	case control.Pause:
+	default:
+		return nil, errors.New("not expected: " + c.Verb)
+	}
 	if slices.Contains(names, "unknown") {
 		return nil, usage.Errorf("unknown controller")
 	}
@@ -527,7 +530,7 @@ func TestRemoveEndedController(t *testing.T) {
 		}
 	}
 	refused("shop-operator/site") // its process runs
-	if removed, err := i.Remove(f.Context(), []string{control.AllControllers}); err != nil || len(removed) > 0 {
+	if removed, err := i.Remove(f.Context(), []string{control.All}); err != nil || len(removed) > 0 {
 		t.Errorf("all, while it runs: %q, %v", removed, err)
 	}
 	if _, err := i.Pause(f.Context(), []string{"page"}); err != nil {
@@ -539,7 +542,7 @@ func TestRemoveEndedController(t *testing.T) {
 	if removed, err := i.Remove(f.Context(), []string{"page"}); err != nil || !slices.Equal(removed, []string{"shop-operator/page"}) {
 		t.Errorf("%q, %v", removed, err)
 	}
-	if removed, err := i.Remove(f.Context(), []string{control.AllControllers}); err != nil || !slices.Equal(removed, []string{"shop-operator/site"}) {
+	if removed, err := i.Remove(f.Context(), []string{control.All}); err != nil || !slices.Equal(removed, []string{"shop-operator/site"}) {
 		t.Errorf("%q, %v", removed, err)
 	}
 	if s, list := f.snapshot(), f.clients.Snapshot(); len(s.Controllers) > 0 || len(s.Queues) > 0 || len(list[0].Controllers) > 0 || len(f.clients.Controllers()) > 0 {

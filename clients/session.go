@@ -190,7 +190,7 @@ func (c *Clients) apply(cl *client, program, conn string, r *Report) bool {
 		s.applyRecord(&r.Records[i], controllers, now)
 	}
 	if r.Ended {
-		state.leave(s, observe.ReasonEnded)
+		state.leave(s, observe.GoneEnded)
 		state.forget(r.Session, &c.sessions)
 		state.ended[state.endings%maxSessions] = endedSession{r.Session, r.Number}
 		state.endings++
@@ -318,12 +318,12 @@ func (r *reportedState) forget(id string, all *atomic.Int64) {
 	all.Add(-1)
 }
 
-// leave notes that the process of a session does not report any more, for that reason.
-func (r *reportedState) leave(s *session, reason string) {
+// leave notes that the process of a session does not report any more.
+func (r *reportedState) leave(s *session, how observe.Gone) {
 	s.silent = true
 	for name := range s.queues {
 		if rc := r.controllers[name]; rc != nil && !r.isReported(name) {
-			rc.setDisconnected(reason+s.lastHeardOf(rc), s.heard)
+			rc.setGone(how, s.runningKeys(rc), s.heard)
 		}
 	}
 	for _, sync := range s.syncs {
@@ -368,9 +368,9 @@ func (r *reportedState) endSilent(now time.Time) {
 		switch {
 		case s.silent || now.Sub(s.seen) <= sessionTimeout:
 		case s.isLost(now):
-			r.leave(s, reasonLost)
+			r.leave(s, observe.GoneLost)
 		default:
-			r.leave(s, observe.ReasonSilent)
+			r.leave(s, observe.GoneSilent)
 		}
 	}
 }

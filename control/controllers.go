@@ -13,6 +13,8 @@ type Controller struct {
 	Reason string `json:"reason,omitempty"`
 	// Process is the state of an operator's controller without its pause, unless it is running.
 	Process string `json:"process,omitempty"`
+	// Gone says how the process of an operator's controller has ended.
+	Gone observe.Gone `json:"gone,omitempty"`
 
 	// Workers is the number of workers of each of its queues, where it is known.
 	Workers map[string]int `json:"workers,omitempty"`

@@ -11,9 +11,9 @@ import (
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
-// AllControllers stands for every controller that a method of Interventions applies
+// All stands for every controller or client that a method of Interventions applies
 // to, if it is the only name.
-const AllControllers = "*"
+const All = "*"
 
 // Interventions change what controllers do while they run. The interventions in clients,
 // programs outside of the process, have the same methods and say "client" for
@@ -24,6 +24,7 @@ const AllControllers = "*"
 // return the names of the controllers that they have changed. It is not an error
 // to change nothing, for example to resume a controller that is not paused.
 type Interventions interface {
+	Intervener
 	// Stop stops controllers, and refuses their held writes. Start builds and runs
 	// them again; it applies to controllers that were stopped or have failed.
 	Stop(ctx context.Context, names []string) ([]string, error)
@@ -43,13 +44,21 @@ type Interventions interface {
 	Fail(ctx context.Context, names []string, f Fault) ([]string, error)
 	Clear(ctx context.Context, names []string) ([]string, error)
 	// Scale restarts controllers with another number of workers, where upstream has
-	// a flag for it. Other interventions remain. It does not accept AllControllers,
+	// a flag for it. Other interventions remain. It does not accept All,
 	// and lasts until the control plane stops.
 	Scale(ctx context.Context, names []string, workers int) ([]string, error)
 	// Remove removes controllers of operators whose process has ended, with the interventions in
-	// them, from all lists. Their records remain. AllControllers stands for all of these, except
+	// them, from all lists. Their records remain. All stands for all of these, except
 	// those whose process has not reported for some time and may be suspended.
 	Remove(ctx context.Context, names []string) ([]string, error)
+}
+
+// Intervener is what the methods of Interventions have in common.
+type Intervener interface {
+	// Change does what the method of its verb says, as Pause.
+	Change(ctx context.Context, names []string, c Change) ([]string, error)
+	// StepWithin is Step if wait is StepTimeout, and StepHeld if it is 0.
+	StepWithin(ctx context.Context, name string, wait time.Duration) (*SteppedWrite, error)
 	// HeldWrites returns at most limit held writes of one controller, the oldest first.
 	HeldWrites(ctx context.Context, name string, limit int) (HeldWriteList, error)
 }

@@ -2,7 +2,6 @@ package controllers
 
 import (
 	"slices"
-	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -19,10 +18,9 @@ import (
 func (v *informerView) viewFiltered(resource schema.GroupVersionResource, keep func(obj any) bool) informers.SharedInformerFactory {
 	derived := &informerView{
 		typed: v.typed, tracked: v.tracked, metadata: v.metadata, ctx: v.ctx, sharedRecorder: v.sharedRecorder, recorder: v.recorder,
-		owner: v, filter: filter{resource, keep}, untilStart: &handlerBarrier{},
+		owner: v, filter: filter{resource, keep}, barrier: &handlerBarrier{},
 	}
-	derived.untilStart.hold()
-	derived.untilStart.wrapInformers(derived)
+	derived.barrier.hold()
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.derived = append(v.derived, derived)
@@ -39,27 +37,14 @@ func (f filter) appliesTo(resource schema.GroupVersionResource) bool {
 	return f.keep != nil && f.resource == resource
 }
 
-// apply returns informer, or a view of it with the selected objects.
-func (f filter) apply(informer cache.SharedIndexInformer, of schema.GroupVersionResource) cache.SharedIndexInformer {
-	if !f.appliesTo(of) {
-		return informer
-	}
-	return filteredInformer{informer, f.keep}
-}
-
-// filteredInformer is a view of an informer. An object that ceases to meet the condition is
-// deleted in it.
-type filteredInformer struct {
-	cache.SharedIndexInformer
-	keep func(obj any) bool
-}
-
-func (i filteredInformer) filterEvents(h cache.ResourceEventHandler) cache.ResourceEventHandler {
+// filterEvents returns a handler that passes the events of the selected objects on. An object that ceases to be selected is
+// deleted in them.
+func (f filter) filterEvents(h cache.ResourceEventHandler) cache.ResourceEventHandler {
 	return selectingHandler{cache.FilteringResourceEventHandler{Handler: h, FilterFunc: func(obj any) bool {
 		if gone, ok := obj.(cache.DeletedFinalStateUnknown); ok {
 			obj = gone.Obj
 		}
-		return i.keep(obj)
+		return f.keep(obj)
 	}}}
 }
 
@@ -80,25 +65,6 @@ func (h selectingHandler) OnUpdate(before, obj any) {
 	gone.(metav1.Object).SetResourceVersion(now.GetResourceVersion())
 	h.Handler.OnDelete(gone)
 }
-
-func (i filteredInformer) AddEventHandler(h cache.ResourceEventHandler) (cache.ResourceEventHandlerRegistration, error) {
-	return i.SharedIndexInformer.AddEventHandler(i.filterEvents(h))
-}
-
-func (i filteredInformer) AddEventHandlerWithResyncPeriod(h cache.ResourceEventHandler, period time.Duration) (cache.ResourceEventHandlerRegistration, error) {
-	return i.SharedIndexInformer.AddEventHandlerWithResyncPeriod(i.filterEvents(h), period)
-}
-
-func (i filteredInformer) AddEventHandlerWithOptions(h cache.ResourceEventHandler, o cache.HandlerOptions) (cache.ResourceEventHandlerRegistration, error) {
-	return i.SharedIndexInformer.AddEventHandlerWithOptions(i.filterEvents(h), o)
-}
-
-func (i filteredInformer) GetIndexer() cache.Indexer {
-	return filteredIndexer{i.SharedIndexInformer.GetIndexer(), i.keep}
-}
-
-// GetStore is GetIndexer.
-func (i filteredInformer) GetStore() cache.Store { return i.GetIndexer() }
 
 // filteredIndexer is a view of a store for reading.
 type filteredIndexer struct {

@@ -20,8 +20,8 @@ func (s *Supervisor) Flags() ([]control.Flag, error) {
 	for name, u := range s.units {
 		if to := u.scaled.Load(); to != nil {
 			for i := range list {
-				if list[i].Name == workerFlags[name].name {
-					list[i].Value = strconv.Itoa(int(workerFlags[name].get(to.config)))
+				if facts := upstreamFacts[name]; list[i].Name == facts.flag {
+					list[i].Value = strconv.Itoa(int(facts.workers(to.config)))
 				}
 			}
 		}

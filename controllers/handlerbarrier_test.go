@@ -27,11 +27,10 @@ func TestHandlersWaitForConstructor(t *testing.T) {
 				shared.StartWithContext(ctx)
 				shared.WaitForCacheSyncWithContext(ctx)
 
-				f, under := &informerView{typed: shared, ctx: ctx}, &handlerBarrier{}
-				under.wrapInformers(f)
+				f := &informerView{typed: shared, ctx: ctx, barrier: &handlerBarrier{}}
 				events := make(chan bool, 10)
 				ready := false
-				made, err := under.wrapConstructor(func(context.Context) (app.Controller, error) {
+				made, err := f.barrier.wrapConstructor(func(context.Context) (app.Controller, error) {
 					pods := f.Core().V1().Pods().Informer()
 					for range 2 { // as in a later run
 						if err := pods.GetIndexer().AddIndexers(cache.Indexers{"x": cache.MetaNamespaceIndexFunc}); err != nil {
@@ -76,8 +75,7 @@ func TestHandlersWaitForConstructor(t *testing.T) {
 // each other when a plugin adds an indexer to a store.
 func TestBarriersDoNotNest(t *testing.T) {
 	factory := informers.NewSharedInformerFactory(fake.NewClientset(), 0)
-	f := &informerView{typed: factory, ctx: t.Context()}
-	(&handlerBarrier{}).wrapInformers(f)
+	f := &informerView{typed: factory, ctx: t.Context(), barrier: &handlerBarrier{}}
 	view := f.viewFiltered(corev1.SchemeGroupVersion.WithResource("pods"), isUnfinished)
 	defer view.Shutdown()
 	index := cache.Indexers{"none": func(any) ([]string, error) { return nil, nil }}

@@ -36,7 +36,7 @@ type informerView struct {
 	recorder       *observe.Recorder // of the events that the handlers receive; may be nil
 	owner          *informerView     // that removes the handlers; nil = this one
 	filter         filter            // of the objects that the informers of one resource hold
-	untilStart     *handlerBarrier   // for handlers until Start or Shutdown; nil = none
+	barrier        *handlerBarrier   // while the controller is built or, with an owner, until Start or Shutdown; nil = none
 	gate           *intervene.Gate   // where syncs wait that read a store; nil = they do not
 
 	mu       sync.Mutex
@@ -72,17 +72,15 @@ func (v *informerView) StartWithContext(context.Context) {
 		v.typed.StartWithContext(v.ctx)
 		v.metadata.Start(v.ctx.Done())
 	})
-	if v.untilStart != nil {
-		v.untilStart.release(false)
+	if v.owner != nil {
+		v.barrier.release(false)
 	}
 }
 
 // Shutdown discards events that wait for Start. The supervisor stops the shared informers.
 func (v *informerView) Shutdown() {
-	if v.untilStart != nil {
-		v.untilStart.release(true)
-	}
 	if v.owner != nil {
+		v.barrier.release(true)
 		v.owner.forgetView(v)
 	}
 }
@@ -156,7 +154,7 @@ func (v *informerView) ForResource(gvr schema.GroupVersionResource) (informers.G
 }
 
 func (v *informerView) wrapInformer(informer cache.SharedIndexInformer, of schema.GroupVersionResource) cache.SharedIndexInformer {
-	return ownedInformer{v.filter.apply(informer, of), v, of}
+	return ownedInformer{informer, v, of}
 }
 
 // close removes the controller's handlers, and returns when none of them runs.
@@ -202,38 +200,35 @@ type ownedInformer struct {
 }
 
 func (i ownedInformer) AddEventHandler(h cache.ResourceEventHandler) (cache.ResourceEventHandlerRegistration, error) {
-	if i.view.untilStart != nil { // its owner expects informers without resyncs
-		return i.AddEventHandlerWithResyncPeriod(h, 0)
-	}
-	return i.addHandler(h, i.SharedIndexInformer.AddEventHandler)
+	return i.AddEventHandlerWithOptions(h, cache.HandlerOptions{})
 }
 
 func (i ownedInformer) AddEventHandlerWithResyncPeriod(h cache.ResourceEventHandler, period time.Duration) (cache.ResourceEventHandlerRegistration, error) {
-	return i.addHandler(h, func(h cache.ResourceEventHandler) (cache.ResourceEventHandlerRegistration, error) {
-		return i.SharedIndexInformer.AddEventHandlerWithResyncPeriod(h, period)
-	})
+	return i.AddEventHandlerWithOptions(h, cache.HandlerOptions{ResyncPeriod: &period})
 }
 
+// AddEventHandlerWithOptions adds a handler of the controller. An event passes, outermost first, the deferredHandler of the barrier,
+// the filter of a derived view, what records the delivery, and h.
 func (i ownedInformer) AddEventHandlerWithOptions(h cache.ResourceEventHandler, o cache.HandlerOptions) (cache.ResourceEventHandlerRegistration, error) {
-	if i.view.untilStart != nil && o.ResyncPeriod == nil {
+	view := i.view
+	if view.owner != nil && o.ResyncPeriod == nil { // its user expects informers without resyncs
 		o.ResyncPeriod = new(time.Duration)
 	}
-	return i.addHandler(h, func(h cache.ResourceEventHandler) (cache.ResourceEventHandlerRegistration, error) {
-		return i.SharedIndexInformer.AddEventHandlerWithOptions(h, o)
-	})
-}
-
-// addHandler adds a handler of the controller. An event passes, outermost first, the deferredHandler of the barrier, the filter
-// of a derived view, what records the delivery, and h.
-func (i ownedInformer) addHandler(h cache.ResourceEventHandler, add func(cache.ResourceEventHandler) (cache.ResourceEventHandlerRegistration, error)) (cache.ResourceEventHandlerRegistration, error) {
-	h, deliveries := recording.ObserveEvents(h, i.resource, i.view.filter.appliesTo(i.resource), i.view.recorder)
-	reg, err := add(h)
+	isFiltered := view.filter.appliesTo(i.resource)
+	h, deliveries := recording.ObserveEvents(h, i.resource, isFiltered, view.recorder)
+	if isFiltered {
+		h = view.filter.filterEvents(h)
+	}
+	if view.barrier != nil {
+		h = deferredHandler{h, view.barrier}
+	}
+	reg, err := i.SharedIndexInformer.AddEventHandlerWithOptions(h, o)
 	if err != nil {
 		deliveries.Close()
 		return reg, err
 	}
 	deliveries.SetInformer(observe.InformerState{Version: i.LastSyncResourceVersion, Listed: reg.HasSynced})
-	owner := i.view.handlerOwner()
+	owner := view.handlerOwner()
 	owner.mu.Lock()
 	defer owner.mu.Unlock()
 	owner.handlers = append(owner.handlers, ownedHandler{i.SharedIndexInformer, reg, deliveries})
@@ -258,4 +253,22 @@ func (i ownedInformer) RemoveEventHandler(reg cache.ResourceEventHandlerRegistra
 // the shared informer accepts each name once.
 func (i ownedInformer) AddIndexers(indexers cache.Indexers) error {
 	return addMissingIndexers(i.GetIndexer(), indexers, i.SharedIndexInformer.AddIndexers)
+}
+
+// indexersMu makes the stores' indexers readable, which client-go returns without a lock.
+var indexersMu sync.Mutex
+
+// addMissingIndexers adds the indexers that a store does not have by add, which accepts
+// each name once.
+func addMissingIndexers(to cache.Indexer, indexers cache.Indexers, add func(cache.Indexers) error) error {
+	indexersMu.Lock()
+	defer indexersMu.Unlock()
+	missing := maps.Clone(indexers)
+	for name := range to.GetIndexers() {
+		delete(missing, name)
+	}
+	if len(missing) == 0 {
+		return nil
+	}
+	return add(missing)
 }

@@ -3,9 +3,9 @@ package controllers
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -13,17 +13,13 @@ import (
 
 	"github.com/ctrlplane/ctrlplane/control"
 	"github.com/ctrlplane/ctrlplane/controllers/intervene"
-	"github.com/ctrlplane/ctrlplane/internal/parallel"
 	"github.com/ctrlplane/ctrlplane/internal/usage"
-	"github.com/ctrlplane/ctrlplane/internal/verbs"
 )
 
 // Interventions returns the interventions in the controllers of this supervisor.
 // They resolve names and apply to units; package intervene does the work.
 func (s *Supervisor) Interventions() control.Interventions {
-	i := interventions{s: s}
-	i.Methods, i.Steps = i.change, i.step
-	return i
+	return control.NewInterventions(interventions{s})
 }
 
 // InterceptCalls makes the calls of cfg's clients pass the gate of the
@@ -38,31 +34,24 @@ func (s *Supervisor) InterceptCalls(controller string, cfg *rest.Config) *rest.C
 	return cfg
 }
 
-type interventions struct {
-	verbs.Methods
-	verbs.Steps
-	s *Supervisor
-}
+type interventions struct{ s *Supervisor }
 
-func (i interventions) change(ctx context.Context, names []string, c verbs.Change) ([]string, error) {
+// Change implements control.Intervener.
+func (i interventions) Change(ctx context.Context, names []string, c control.Change) ([]string, error) {
 	switch c.Verb {
-	case verbs.Stop:
+	case control.Stop:
 		return i.stop(ctx, names)
-	case verbs.Start:
+	case control.Start:
 		return i.start(ctx, names)
-	case verbs.Scale:
+	case control.Scale:
 		return i.scale(ctx, names, c.Workers)
-	case verbs.Remove:
+	case control.Remove:
 		return i.remove(names)
 	}
 	if err := intervene.ValidateChange(c, i.s.CheckResource); err != nil {
 		return nil, err
 	}
-	change := func(g *intervene.Gate) (bool, error) { return g.Change(ctx, c) }
-	if c.IsUndo() {
-		return i.clearFromGates(ctx, names, change)
-	}
-	return i.applyToGates(ctx, names, change)
+	return i.changeGates(ctx, names, c.IsUndo(), func(g *intervene.Gate) (bool, error) { return g.Change(ctx, c) })
 }
 
 func (i interventions) stop(ctx context.Context, names []string) ([]string, error) {
@@ -102,11 +91,14 @@ func (i interventions) remove(names []string) ([]string, error) {
 	return nil, usage.Errorf("controller %q cannot be removed: only one of an operator whose process has ended can: stop it instead", list[0])
 }
 
-func (i interventions) step(ctx, wait context.Context, name string) (*control.SteppedWrite, error) {
+// StepWithin implements control.Intervener.
+func (i interventions) StepWithin(ctx context.Context, name string, d time.Duration) (*control.SteppedWrite, error) {
 	u, err := i.resolveOne(name)
 	if err != nil {
 		return nil, err
 	}
+	wait, cancel := context.WithTimeout(ctx, d)
+	defer cancel()
 	for {
 		before, err := i.s.waitResumed(wait)
 		switch {
@@ -122,7 +114,7 @@ func (i interventions) step(ctx, wait context.Context, name string) (*control.St
 	}
 }
 
-// HeldWrites implements control.Interventions.
+// HeldWrites implements control.Intervener.
 func (i interventions) HeldWrites(_ context.Context, name string, limit int) (list control.HeldWriteList, err error) {
 	u, err := i.resolveOne(name)
 	if err != nil {
@@ -138,49 +130,24 @@ func (i interventions) HeldWrites(_ context.Context, name string, limit int) (li
 // gateChange changes a gate, and reports whether that applied.
 type gateChange func(*intervene.Gate) (bool, error)
 
-// applyToGates changes the gates of controllers in parallel, and returns the names of
-// these controllers.
-func (i interventions) applyToGates(ctx context.Context, names []string, apply gateChange) (changed []string, err error) {
-	err = i.s.whileResumed(ctx, func() (err error) {
-		changed, err = i.applyOnce(names, apply)
-		return err
-	})
-	return changed, err
-}
-
-func (i interventions) applyOnce(names []string, apply gateChange) ([]string, error) {
-	list, err := i.resolveNames(names, func(s Status) bool { return s.State.isRunning() })
-	if err != nil {
-		return nil, err
-	}
-	return list, parallel.For(len(list), func(n int) error {
-		if err := i.s.units[list[n]].applyIntervention(apply); err != nil {
-			return fmt.Errorf("controller %s: %w", list[n], err)
-		}
-		return nil
-	})
-}
-
-// clearFromGates removes an intervention from the gates of controllers, and returns the
-// names of the controllers that had it.
-func (i interventions) clearFromGates(ctx context.Context, names []string, remove gateChange) (cleared []string, err error) {
+// changeGates changes the gates of controllers, and returns the names of those that have changed: those without what undo
+// is to remove have not.
+func (i interventions) changeGates(ctx context.Context, names []string, undo bool, change gateChange) (changed []string, err error) {
 	err = i.s.whileResumed(ctx, func() error {
 		list, err := i.resolveNames(names, func(s Status) bool { return s.State.isRunning() })
 		if err != nil {
 			return err
 		}
-		for _, name := range list {
-			removed, err := i.s.units[name].clearIntervention(remove)
-			if err != nil {
-				return fmt.Errorf("controller %s: %w", name, err)
-			}
-			if removed && !slices.Contains(cleared, name) {
-				cleared = append(cleared, name)
+		done, err := intervene.ChangeEach("controller", list, func(name string) string { return name },
+			func(name string) (bool, error) { return i.s.units[name].changeGate(undo, change) })
+		for _, name := range done {
+			if !slices.Contains(changed, name) { // this may be another attempt
+				changed = append(changed, name)
 			}
 		}
-		return nil
+		return err
 	})
-	return cleared, err
+	return changed, err
 }
 
 // CheckResource refuses a resource, as RESOURCE or RESOURCE.GROUP, or one of its subresources, as
@@ -246,10 +213,10 @@ func (i interventions) resolveOne(name string) (*unit, error) {
 }
 
 // resolveNames returns the names of controllers, each once, that are given by
-// name or alias. For control.AllControllers it returns those that all selects;
+// name or alias. For control.All it returns those that all selects;
 // nil means that all controllers are not allowed.
 func (i interventions) resolveNames(names []string, all func(Status) bool) (list []string, err error) {
-	if all != nil && slices.Equal(names, []string{control.AllControllers}) {
+	if all != nil && slices.Equal(names, []string{control.All}) {
 		for _, s := range i.s.Statuses() {
 			if all(s) {
 				list = append(list, s.Name)

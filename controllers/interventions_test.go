@@ -42,14 +42,14 @@ func TestInterventionsResolveNames(t *testing.T) {
 			t.Errorf("%s: got %v", names, err)
 		}
 	}
-	if _, err := i.resolveOne(control.AllControllers); err == nil {
+	if _, err := i.resolveOne(control.All); err == nil {
 		t.Error("all controllers stand for one")
 	}
 }
 
 func TestInterventionsBeforeStart(t *testing.T) {
 	i := newSupervisor(t).Interventions()
-	job, all := []string{"job"}, []string{control.AllControllers}
+	job, all := []string{"job"}, []string{control.All}
 	if _, err := i.Start(t.Context(), job); !errors.Is(err, errNotStarted) {
 		t.Errorf("start: %v", err)
 	}
@@ -84,7 +84,7 @@ func TestInterventionsReturnChangedControllers(t *testing.T) {
 		{"resume", func() ([]string, error) { return i.Resume(ctx, both) }, []string{"job-controller"}},
 		{"clear", func() ([]string, error) { return i.Clear(ctx, both) }, nil},
 		{"fail", func() ([]string, error) { return i.Fail(ctx, job, control.Fault{Rate: 1, Code: "500"}) }, []string{"job-controller"}},
-		{"clear", func() ([]string, error) { return i.Clear(ctx, []string{control.AllControllers}) }, []string{"job-controller"}},
+		{"clear", func() ([]string, error) { return i.Clear(ctx, []string{control.All}) }, []string{"job-controller"}},
 		{"start", func() ([]string, error) { return i.Start(ctx, both) }, nil},
 	} {
 		got, err := step.do()
@@ -99,7 +99,7 @@ func TestStopOfControllerThatCouldNotBeBuilt(t *testing.T) {
 	s := newSupervisor(t)
 	s.informers = &sharedInformers{}
 	u := s.units["job-controller"]
-	for _, names := range [][]string{{control.AllControllers}, {"job"}} {
+	for _, names := range [][]string{{control.All}, {"job"}} {
 		u.setState(Failed, "boom", nil)
 		stopped, err := s.Interventions().Stop(t.Context(), names)
 		if diff := cmp.Diff([]string{"job-controller"}, stopped); err != nil || diff != "" {

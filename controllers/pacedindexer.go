@@ -16,7 +16,11 @@ func (v *informerView) waitTurn(ctx context.Context) {
 
 // GetIndexer returns the store. A sync usually begins by reading it, and waits there.
 func (i ownedInformer) GetIndexer() cache.Indexer {
-	return pacedIndexer{i.SharedIndexInformer.GetIndexer(), i.view}
+	store := i.SharedIndexInformer.GetIndexer()
+	if f := i.view.filter; f.appliesTo(i.resource) {
+		store = filteredIndexer{store, f.keep}
+	}
+	return pacedIndexer{store, i.view}
 }
 
 // GetStore is GetIndexer.
@@ -27,6 +31,11 @@ func (i ownedInformer) GetStore() cache.Store { return i.GetIndexer() }
 type pacedIndexer struct {
 	cache.Indexer
 	view *informerView
+}
+
+// AddIndexers skips the indexers that an earlier run of the controller has added.
+func (p pacedIndexer) AddIndexers(indexers cache.Indexers) error {
+	return addMissingIndexers(p.Indexer, indexers, p.Indexer.AddIndexers)
 }
 
 func (p pacedIndexer) wait() { p.view.waitTurn(context.Background()) }

@@ -25,22 +25,22 @@ func newSupervisor(t *testing.T, args ...string) *Supervisor {
 // Each flag sets the number of workers of its controller, and of no other.
 func TestConcurrencyFlags(t *testing.T) {
 	s := newSupervisor(t)
-	for name, c := range workerFlags {
+	for name, c := range upstreamFacts {
+		if c.flag == "" {
+			continue
+		}
 		to, err := s.scaledConfigFor(name, 7)
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue
 		}
-		if got := c.get(to.config); got != 7 {
-			t.Errorf("--%s=7 sets %d workers of %s", c.name, got, name)
+		if got := c.workers(to.config); got != 7 {
+			t.Errorf("--%s=7 sets %d workers of %s", c.flag, got, name)
 		}
-		for other, o := range workerFlags {
-			if other != name && o.get(to.config) != o.get(s.config) {
-				t.Errorf("--%s also changes the workers of %s", c.name, other)
+		for other, o := range upstreamFacts {
+			if other != name && o.workers != nil && o.workers(to.config) != o.workers(s.config) {
+				t.Errorf("--%s also changes the workers of %s", c.flag, other)
 			}
-		}
-		if s.units[name] == nil {
-			t.Errorf("unknown controller %s", name)
 		}
 	}
 }
@@ -75,14 +75,14 @@ func TestInvalidScalesAreRefused(t *testing.T) {
 		n    int
 		want string
 	}{
-		"replicaset":           {0, "0 workers: choose 1 to 1000"},
-		"deployment":           {-3, "-3 workers: choose 1 to 1000"},
-		"job replicasett":      {2, `unknown controller "replicasett": did you mean "replicaset"?`},
-		control.AllControllers: {2, `unknown controller "*": "ctrlplane controllers" lists them`},
-		"job nodeipam":         {2, "controller node-ipam-controller: its number of workers is fixed: upstream has no flag for it"},
-		"endpointslice":        {51, "concurrent-service-endpoint-syncs must not be more than 50, but got 51"},
-		"statefulset":          {1001, "1001 workers: choose 1 to 1000"},
-		"garbagecollector":     {4, errNotStarted.Error()},
+		"replicaset":       {0, "0 workers: choose 1 to 1000"},
+		"deployment":       {-3, "-3 workers: choose 1 to 1000"},
+		"job replicasett":  {2, `unknown controller "replicasett": did you mean "replicaset"?`},
+		control.All:        {2, `unknown controller "*": "ctrlplane controllers" lists them`},
+		"job nodeipam":     {2, "controller node-ipam-controller: its number of workers is fixed: upstream has no flag for it"},
+		"endpointslice":    {51, "concurrent-service-endpoint-syncs must not be more than 50, but got 51"},
+		"statefulset":      {1001, "1001 workers: choose 1 to 1000"},
+		"garbagecollector": {4, errNotStarted.Error()},
 	} {
 		_, err := i.Scale(t.Context(), strings.Fields(names), test.n)
 		if err == nil || !strings.HasSuffix(err.Error(), test.want) {

@@ -50,7 +50,7 @@ func withoutConfigMaps() *fake.Clientset {
 func TestStartDoesNotWaitForAKindThatCannotBeListed(t *testing.T) {
 	withTestInformers(t, withoutConfigMaps(), func(t *testing.T, s *sharedInformers) {
 		view := s.newView(nil)
-		(&handlerBarrier{}).wrapInformers(view) // as for a controller
+		view.barrier = &handlerBarrier{} // as for a controller
 		view.Core().V1().ConfigMaps().Informer()
 		view.Core().V1().Pods().Informer()
 		s.start()

@@ -23,7 +23,6 @@ import (
 	configv1alpha1 "k8s.io/kube-controller-manager/config/v1alpha1"
 	"k8s.io/kubernetes/cmd/kube-controller-manager/app"
 	"k8s.io/kubernetes/cmd/kube-controller-manager/names"
-	kubectrlmgrconfig "k8s.io/kubernetes/pkg/controller/apis/config"
 	configv1alpha1conversion "k8s.io/kubernetes/pkg/controller/apis/config/v1alpha1"
 
 	"github.com/ctrlplane/ctrlplane/controllers/intervene"
@@ -35,10 +34,9 @@ import (
 // Supervisor owns the controllers and the informers that they share. New checks
 // the options, Start builds and runs the controllers, Close stops them.
 type Supervisor struct {
-	cfg     Config
-	config  *kubectrlmgrconfig.KubeControllerManagerConfiguration
-	units   map[string]*unit // by name; fixed after New
-	workers map[queueKey]int // fixed after New
+	cfg    Config
+	config *managerConfig
+	units  map[string]*unit // by name; fixed after New
 
 	suspension atomic.Pointer[suspension] // the last one; nil if there was none
 
@@ -60,7 +58,7 @@ func New(cfg Config) (*Supervisor, error) {
 	if cfg.OnUnlisted == nil {
 		cfg.OnUnlisted = func(context.Context, string) {}
 	}
-	s := &Supervisor{cfg: cfg, config: component, units: map[string]*unit{}, workers: workerCounts(component)}
+	s := &Supervisor{cfg: cfg, config: component, units: map[string]*unit{}}
 	for _, c := range buildCatalogue(component.Generic.Controllers, cfg.Extra) {
 		u := &unit{
 			name:     c.Name,
@@ -70,8 +68,7 @@ func New(cfg Config) (*Supervisor, error) {
 			state:    Off,
 		}
 		u.recorder.SetAliases(c.Aliases)
-		u.recorder.SkipIdleSyncsOf(eventQueues[c.Name]...)
-		u.recorder.SetKeyResources(keyResources[c.Name])
+		u.describeQueues()
 		if c.Reason != "" {
 			u.setState(Off, c.Reason, nil)
 		} else if c.Name == names.NodeIpamController {
@@ -260,8 +257,7 @@ func (s *Supervisor) buildUnit(ctx context.Context, name string) error {
 	if view != s.informers.graphView { // another controller reads it, too
 		view.gate = gate
 	}
-	barrier := &handlerBarrier{}
-	barrier.wrapInformers(view)
+	view.barrier = &handlerBarrier{}
 	controllerContext := app.ControllerContext{
 		ClientBuilder:                   clientBuilder{s.cfg.Connect, s.programOf(name), u.recorder, gate},
 		InformerFactory:                 view,
@@ -273,7 +269,7 @@ func (s *Supervisor) buildUnit(ctx context.Context, name string) error {
 		ControllerManagerMetrics:        s.informers.metrics,
 		GraphBuilder:                    s.informers.graph,
 	}
-	return u.build(s.informers.ctx, view, barrier.wrapConstructor(endWith(ctx, s.constructorFor(name, controllerContext))))
+	return u.build(s.informers.ctx, view, view.barrier.wrapConstructor(endWith(ctx, s.constructorFor(name, controllerContext))))
 }
 
 // resyncPeriod returns a random duration of one to two periods, which spreads resyncs.

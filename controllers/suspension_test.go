@@ -14,7 +14,6 @@ import (
 
 	"github.com/ctrlplane/ctrlplane/control"
 	"github.com/ctrlplane/ctrlplane/controllers/intervene"
-	"github.com/ctrlplane/ctrlplane/internal/verbs"
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
@@ -65,7 +64,7 @@ func TestInterventionsWaitForTheEndOfARestore(t *testing.T) {
 		"resume": {true, false, func(ctx context.Context, i control.Interventions) ([]string, error) { return i.Resume(ctx, job) }, Running, ""},
 		"clear":  {true, true, func(ctx context.Context, i control.Interventions) ([]string, error) { return i.Clear(ctx, job) }, Paused, "its writes are held"},
 		"pause all": {false, false, func(ctx context.Context, i control.Interventions) ([]string, error) {
-			return i.Pause(ctx, []string{control.AllControllers})
+			return i.Pause(ctx, []string{control.All})
 		}, Paused, "its writes are held"},
 		"delay": {false, false, func(ctx context.Context, i control.Interventions) ([]string, error) {
 			return i.Delay(ctx, job, time.Second)
@@ -149,7 +148,7 @@ func TestStopAllWaitsForTheEndOfARestore(t *testing.T) {
 		r.supervisor.informers = &sharedInformers{}
 		r.restarted = &unitRun{view: &informerView{}, cancel: func() {}, done: make(chan struct{})}
 		close(r.restarted.done)
-		i, all := r.supervisor.Interventions(), []string{control.AllControllers}
+		i, all := r.supervisor.Interventions(), []string{control.All}
 		r.suspend()
 		short, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
@@ -177,7 +176,7 @@ func TestInterventionOvertakenByARestore(t *testing.T) {
 		r := newRestoredUnit(t)
 		mustIntervene(t)(r.supervisor.Interventions().Pause(t.Context(), []string{"job"}))
 		calls := 0
-		changed, err := interventions{s: r.supervisor}.clearFromGates(t.Context(), []string{"job"}, func(g *intervene.Gate) (bool, error) {
+		changed, err := interventions{r.supervisor}.changeGates(t.Context(), []string{"job"}, true, func(g *intervene.Gate) (bool, error) {
 			if calls++; calls == 1 {
 				r.suspend() // it keeps the pause
 				r.resume()
@@ -212,26 +211,22 @@ func TestInterventionOvertakenByARestart(t *testing.T) {
 		"its graph's owner starts":    {migrator, stop, start},
 	} {
 		for name, change := range map[string]struct {
-			before, make verbs.Change
+			before, make control.Change
 			want         string
 		}{
-			"pause":  {verbs.Change{}, verbs.Change{Verb: verbs.Pause}, "its writes are held"},
-			"delay":  {verbs.Change{}, verbs.Change{Verb: verbs.Delay, Delay: time.Hour}, "each call waits 1h0m0s"},
-			"fail":   {verbs.Change{}, verbs.Change{Verb: verbs.Fail, Fault: fault}, "100% of its calls fail: 500"},
-			"resume": {verbs.Change{Verb: verbs.Pause}, verbs.Change{Verb: verbs.Resume}, ""},
-			"clear":  {verbs.Change{Verb: verbs.Fail, Fault: fault}, verbs.Change{Verb: verbs.Clear}, ""},
+			"pause":  {control.Change{}, control.Change{Verb: control.Pause}, "its writes are held"},
+			"delay":  {control.Change{}, control.Change{Verb: control.Delay, Delay: time.Hour}, "each call waits 1h0m0s"},
+			"fail":   {control.Change{}, control.Change{Verb: control.Fail, Fault: fault}, "100% of its calls fail: 500"},
+			"resume": {control.Change{Verb: control.Pause}, control.Change{Verb: control.Resume}, ""},
+			"clear":  {control.Change{Verb: control.Fail, Fault: fault}, control.Change{Verb: control.Clear}, ""},
 		} {
 			t.Run(name+", "+overtaken, func(t *testing.T) {
 				c.prepare(t)
 				list, calls := []string{c.controller}, 0
 				if change.before.Verb != "" {
-					mustIntervene(t)(change.before.Apply(t.Context(), i, list))
+					mustIntervene(t)(i.Change(t.Context(), list, change.before))
 				}
-				apply := interventions{s: s}.applyToGates
-				if change.make.IsUndo() {
-					apply = interventions{s: s}.clearFromGates
-				}
-				changed := mustIntervene(t)(apply(t.Context(), list, func(g *intervene.Gate) (bool, error) {
+				changed := mustIntervene(t)(interventions{s}.changeGates(t.Context(), list, change.make.IsUndo(), func(g *intervene.Gate) (bool, error) {
 					if calls++; calls == 1 {
 						c.restart(t)
 					}

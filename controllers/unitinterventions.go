@@ -59,31 +59,21 @@ func (u *unit) publishState() {
 	}
 }
 
-// applyIntervention changes the gate of a controller that runs.
-func (u *unit) applyIntervention(apply gateChange) error {
+// changeGate changes the gate, and reports whether that applied. An undo does nothing to a controller that never ran;
+// other changes are of one that runs.
+func (u *unit) changeGate(undo bool, change gateChange) (changed bool, err error) {
 	g := u.currentGate()
-	if s := u.status(); g == nil || !s.State.isRunning() {
-		return usage.Errorf("it is %s: start it first", s.State)
-	}
-	_, err := apply(g)
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	u.publishState()
-	return err
-}
-
-// clearIntervention removes an intervention from the gate, and reports whether
-// there was one. It does nothing to a controller that never ran.
-func (u *unit) clearIntervention(remove gateChange) (bool, error) {
-	g := u.currentGate()
-	if g == nil {
+	switch s := u.status(); {
+	case undo && g == nil:
 		return false, nil
+	case !undo && (g == nil || !s.State.isRunning()):
+		return false, usage.Errorf("it is %s: start it first", s.State)
 	}
-	removed, err := remove(g)
+	changed, err = change(g)
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	u.publishState()
-	return removed, err
+	return changed, err
 }
 
 // step releases the oldest held write.

@@ -51,7 +51,7 @@ func TestStopOfPausedController(t *testing.T) {
 		defer o.Close()
 		u, api := newUnit(), &countingTransport{}
 		u.recorder = o.Recorder(u.name)
-		if err := u.applyIntervention(func(*intervene.Gate) (bool, error) { return true, nil }); !errors.As(err, new(usage.Error)) {
+		if _, err := u.changeGate(false, func(*intervene.Gate) (bool, error) { return true, nil }); !errors.As(err, new(usage.Error)) {
 			t.Errorf("intervention in a controller that is off: %v", err)
 		}
 		g := u.replaceGate(intervene.ObjectReader{}, nil)
@@ -64,7 +64,7 @@ func TestStopOfPausedController(t *testing.T) {
 			t.Fatal(err)
 		}
 		u.start()
-		if err := u.applyIntervention(pauseGate(t)); err != nil {
+		if _, err := u.changeGate(false, pauseGate(t)); err != nil {
 			t.Fatal(err)
 		}
 		if got := u.status(); got.State != Paused || got.Reason != "its writes are held" {
@@ -109,13 +109,13 @@ func resumeGate(g *intervene.Gate) (bool, error) { return g.Resume(), nil }
 
 func TestRepeatedPauseAndResume(t *testing.T) {
 	u := newUnit()
-	if resumed, err := u.clearIntervention(resumeGate); resumed || err != nil {
+	if resumed, err := u.changeGate(true, resumeGate); resumed || err != nil {
 		t.Error("resumed a controller that never ran")
 	}
 	u.replaceGate(intervene.ObjectReader{}, nil)
 	u.setState(Running, "", nil)
 	for range 2 {
-		if err := u.applyIntervention(pauseGate(t)); err != nil {
+		if _, err := u.changeGate(false, pauseGate(t)); err != nil {
 			t.Error(err)
 		}
 	}
@@ -123,7 +123,7 @@ func TestRepeatedPauseAndResume(t *testing.T) {
 		t.Errorf("got %s", got)
 	}
 	for _, want := range []bool{true, false} {
-		if got, err := u.clearIntervention(resumeGate); got != want || err != nil {
+		if got, err := u.changeGate(true, resumeGate); got != want || err != nil {
 			t.Errorf("resumed: %t, want %t, %v", got, want, err)
 		}
 	}

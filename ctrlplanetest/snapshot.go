@@ -97,7 +97,7 @@ func (p *ControlPlane) clearInterventions(t testing.TB) error {
 	for _, clearFrom := range []func(context.Context, []string) ([]string, error){
 		controllers.Start, controllers.Resume, controllers.Clear, clients.Resume, clients.Clear,
 	} {
-		_, err := clearFrom(ctx, []string{control.AllControllers})
+		_, err := clearFrom(ctx, []string{control.All})
 		errs = append(errs, err)
 	}
 	return preferCause(ctx, errors.Join(errs...))

@@ -6,7 +6,6 @@ import (
 	"net"
 	"time"
 
-	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.etcd.io/etcd/server/v3/etcdserver/api/v3rpc"
 	"go.etcd.io/etcd/server/v3/proxy/grpcproxy/adapter"
@@ -62,21 +61,19 @@ func (s *Server) newClient(guard *spaceGuard) (*clientv3.Client, error) {
 		return nil, fmt.Errorf("etcd: client: %w", err)
 	}
 	srv := s.member.etcd.Server
-	keys := pb.KVClient(liveKV{adapter.KvServerToKvClient(v3rpc.NewQuotaKVServer(srv))})
+	calls := memberCalls{s.lifetime, guard}
+	keys := adapter.KvServerToKvClient(v3rpc.NewQuotaKVServer(srv))
+	c.KV = clientv3.NewKVFromKVClient(memberKV{keys, calls}, c)
 	leases := adapter.LeaseServerToLeaseClient(v3rpc.NewQuotaLeaseServer(srv))
-	if guard != nil {
-		keys, leases = guardedKV{keys, guard}, guardedLease{leases, guard}
-	}
-	c.KV = clientv3.NewKVFromKVClient(abandonableKV{keys, s.lifetime}, c)
-	c.Lease = clientv3.NewLeaseFromLeaseClient(abandonableLease{leases, s.lifetime}, c, leaseKeepAliveTimeout)
+	c.Lease = clientv3.NewLeaseFromLeaseClient(memberLease{leases, calls}, c, leaseKeepAliveTimeout)
 	maintenance := adapter.MaintenanceServerToMaintenanceClient(v3rpc.NewMaintenanceServer(srv, nil))
-	c.Maintenance = clientv3.NewMaintenanceFromMaintenanceClient(abandonableMaintenance{maintenance, s.lifetime}, c)
+	c.Maintenance = clientv3.NewMaintenanceFromMaintenanceClient(memberMaintenance{maintenance, calls}, c)
 	c.Watcher = clientv3.NewWatchFromWatchClient(queueingWatchClient{s.member.watches.client()}, c)
 	return c, nil
 }
 
 func (s *Server) newClusterClient(cfg clientv3.Config) (*clientv3.Client, error) {
-	cfg.DialTimeout = s.cfg.DialTimeout
+	cfg.DialTimeout = s.cfg.dialTimeout
 	urls, err := parseEndpoints(s.endpoints)
 	if err != nil {
 		return nil, err

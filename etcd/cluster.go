@@ -1,6 +1,7 @@
 package etcd
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -20,7 +21,8 @@ import (
 )
 
 const (
-	defaultDialTimeout = 5 * time.Second
+	// dialTimeout limits the wait for the cluster's first answer.
+	dialTimeout = 5 * time.Second
 	// retryInterval is the pause between attempts to reach an endpoint.
 	retryInterval = 100 * time.Millisecond
 )
@@ -36,11 +38,7 @@ func connectCluster(start context.Context, cfg Config) error {
 	if err != nil {
 		return err
 	}
-	timeout := cfg.DialTimeout
-	if timeout == 0 {
-		timeout = defaultDialTimeout
-	}
-	ctx, cancel := context.WithTimeout(start, timeout)
+	ctx, cancel := context.WithTimeout(start, cmp.Or(cfg.dialTimeout, dialTimeout))
 	defer cancel()
 
 	type answer struct {

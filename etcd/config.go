@@ -31,10 +31,12 @@ type Config struct {
 	OnSpace func(message string)
 
 	// quotaBytes limits the database, freeBytes returns the free space on the disk of Dir,
-	// and fileSizeLimit the process's limit of file sizes; zero means the defaults. For tests.
+	// fileSizeLimit the process's limit of file sizes, and dialTimeout the wait for a cluster's first
+	// answer; zero means the defaults. For tests.
 	quotaBytes    int64
 	freeBytes     func() (bytes uint64, known bool)
 	fileSizeLimit func() (bytes int64, limited bool)
+	dialTimeout   time.Duration
 
 	// Endpoints are the URLs of a cluster to use instead of an embedded member: all
 	// http:// or all https://, each with a port.
@@ -42,8 +44,6 @@ type Config struct {
 	// CAFile, CertFile and KeyFile are PEM files for https endpoints. Without CAFile
 	// the system's CAs are trusted. CertFile requires KeyFile and vice versa.
 	CAFile, CertFile, KeyFile string
-	// DialTimeout limits the wait for the cluster's first answer; zero means 5 s.
-	DialTimeout time.Duration
 }
 
 func (c Config) zapLogger() *zap.Logger {

@@ -57,12 +57,11 @@ func abandonedDir(t *testing.T) string {
 // dialEmbedded returns a client with a connection to an embedded member.
 func dialEmbedded(t testing.TB, s *Server) *clientv3.Client {
 	t.Helper()
-	dial := s.Dialer()
 	c, err := clientv3.New(clientv3.Config{
-		Endpoints: s.Endpoints(),
+		Endpoints: s.endpoints,
 		Logger:    zap.NewNop(),
 		DialOptions: []grpc.DialOption{grpc.WithContextDialer(func(ctx context.Context, addr string) (net.Conn, error) {
-			return dial(ctx, "tcp", addr)
+			return s.member.dial(ctx, "tcp", addr)
 		})},
 	})
 	if err != nil {

@@ -3,7 +3,6 @@ package etcd
 import (
 	"context"
 	"fmt"
-	"net"
 	"slices"
 	"sync"
 )
@@ -34,19 +33,6 @@ func Start(ctx context.Context, cfg Config) (*Server, error) {
 	}
 	s.member, s.endpoints = m, []string{placeholderURL}
 	return s, nil
-}
-
-// Endpoints returns the URLs for a client. That of an embedded member is a placeholder:
-// a client has to use the Dialer.
-func (s *Server) Endpoints() []string { return slices.Clone(s.endpoints) }
-
-// Dialer returns a function that connects a client to an embedded member, regardless of
-// the address. It is nil for a cluster.
-func (s *Server) Dialer() func(ctx context.Context, network, addr string) (net.Conn, error) {
-	if s.member == nil {
-		return nil
-	}
-	return s.member.dial
 }
 
 // Size returns the revision of an embedded member's store and the bytes of its

@@ -31,8 +31,8 @@ func TestServesReadsWritesAndWatches(t *testing.T) {
 		t.Errorf("watched %+v, want the one put", r)
 	}
 	// The API server reads the version of each endpoint.
-	if _, err := c.Status(testContext(t), s.Endpoints()[0]); err != nil {
-		t.Errorf("Status of endpoint %s: %v", s.Endpoints()[0], err)
+	if _, err := c.Status(testContext(t), s.endpoints[0]); err != nil {
+		t.Errorf("Status of endpoint %s: %v", s.endpoints[0], err)
 	}
 	if err := s.Err(); err != nil {
 		t.Errorf("Err while running: %v", err)
@@ -156,7 +156,7 @@ func TestCloseWithOpenWatch(t *testing.T) {
 	if err := s.Err(); err != nil {
 		t.Errorf("Err after Close: %v", err)
 	}
-	if conn, err := s.Dialer()(testContext(t), "tcp", ""); err == nil {
+	if conn, err := s.member.dial(testContext(t), "tcp", ""); err == nil {
 		t.Errorf("dialed %v after Close", conn.RemoteAddr())
 	}
 }

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"sync"
 	"sync/atomic"
+
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 )
 
 const (
@@ -153,4 +155,13 @@ func (g *spaceGuard) wake() {
 	case g.wakeUp <- struct{}{}:
 	default: // it will
 	}
+}
+
+// explain replaces etcd's error for a full database, which can occur when it fills up
+// faster than spaceWatch looks. Without a guard it returns err.
+func (g *spaceGuard) explain(err error) error {
+	if g == nil || !errors.Is(rpctypes.Error(err), rpctypes.ErrNoSpace) {
+		return err
+	}
+	return g.refuse("all writes are refused for a moment: etcd's database has grown to its limit: try again; if it happens again, delete objects")
 }

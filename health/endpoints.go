@@ -10,10 +10,9 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/utils/ptr"
-)
 
-// leaderAnnotation is that of Endpoints that are a lease: package resourcelock would bring its clients into every test that uses this one.
-const leaderAnnotation = "control-plane.alpha.kubernetes.io/leader"
+	"github.com/ctrlplane/ctrlplane/internal/requestkind"
+)
 
 // explainManualEndpoints says why a Service without a selector has no ready endpoint; "" if it has one. Its user makes EndpointSlices
 // for it, or Endpoints, which endpointslice-mirroring-controller copies.
@@ -38,8 +37,8 @@ func (s *reasonSearch) explainManualEndpoints(svc *corev1.Service) string {
 		return fmt.Sprintf("it has no endpoint: endpointslice-controller makes no EndpointSlice for a Service without a selector: create one with the label %s", label)
 	case endpoints.Labels[discoveryv1.LabelSkipMirror] == "true":
 		return fmt.Sprintf("it has no endpoint: %s does not copy its Endpoints to an EndpointSlice because of their label %s", mirroringController, discoveryv1.LabelSkipMirror)
-	case hasAnnotation(u, leaderAnnotation):
-		return fmt.Sprintf("it has no endpoint: %s does not copy its Endpoints to an EndpointSlice because of their annotation %s", mirroringController, leaderAnnotation)
+	case hasAnnotation(u, requestkind.LeaderAnnotation):
+		return fmt.Sprintf("it has no endpoint: %s does not copy its Endpoints to an EndpointSlice because of their annotation %s", mirroringController, requestkind.LeaderAnnotation)
 	case !slices.ContainsFunc(endpoints.Subsets, func(e corev1.EndpointSubset) bool { return len(e.Addresses)+len(e.NotReadyAddresses) > 0 }): //nolint:staticcheck // as above
 		return "it has no endpoint: its Endpoints have no address"
 	}

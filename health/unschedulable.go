@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -55,7 +56,7 @@ func (s *reasonSearch) listNodes() []*corev1.Node {
 	return s.lists.nodes
 }
 
-// placement looks for what prevents a Pod from running on the nodes, in the order in which the scheduler excludes them.
+// placement looks for what prevents a Pod from running on the nodes.
 type placement struct {
 	pod     *corev1.Pod
 	message string         // the scheduler's
@@ -143,10 +144,18 @@ func (p *placement) untoleratedTaint() string {
 		return ""
 	}
 	taint, _ := taintOf(nodes[0])
+	same := 0
+	for _, n := range nodes[1:] {
+		if other, _ := taintOf(n); other.ToString() == taint.ToString() {
+			same++
+		}
+	}
 	text := fmt.Sprintf("it does not tolerate the taint %s of node %s", taint.ToString(), nodes[0].Name)
-	others := slices.DeleteFunc(slices.Clone(nodes[1:]), func(n *corev1.Node) bool { t, _ := taintOf(n); return !t.MatchTaint(&taint) })
-	if len(others) > 0 {
-		text += " and of " + words.Count(len(others), "other node")
+	if same > 0 {
+		text += " and of " + words.Count(same, "other node")
+	}
+	if others := len(nodes) - 1 - same; others > 0 {
+		text += ", nor those of " + words.Count(others, "other node")
 	}
 	return text
 }
@@ -163,12 +172,26 @@ func (p *placement) missingResources() (texts []string) {
 		case request.Cmp(most.Status.Allocatable[name]) > 0:
 			has := most.Status.Allocatable[name]
 			texts = append(texts, fmt.Sprintf("it requests %s %s, and %s has more than %s", name, &request, p.noNode, &has))
-		case strings.Contains(p.message, "Insufficient "+string(name)):
+		case p.excluded("Insufficient "+string(name)) == len(p.nodes):
 			has := most.Status.Allocatable[name]
 			texts = append(texts, fmt.Sprintf("it requests %s %s, and %s has that much left: the largest has %s", name, &request, p.noNode, &has))
 		}
 	}
 	return texts
+}
+
+// excluded returns of how many nodes the scheduler says that a reason excludes them.
+func (p *placement) excluded(reason string) int {
+	for part := range strings.SplitSeq(strings.TrimSuffix(cutPreemption(p.message), "."), ", ") {
+		before, ok := strings.CutSuffix(part, " "+reason)
+		if !ok {
+			continue
+		}
+		if n, err := strconv.Atoi(before[strings.LastIndexByte(before, ' ')+1:]); err == nil {
+			return n
+		}
+	}
+	return 0
 }
 
 // most returns the node that has the most of a resource for Pods; nil if none has it.
@@ -183,6 +206,15 @@ func (p *placement) most(name corev1.ResourceName) *corev1.Node {
 	})
 }
 
+// What upstream's scheduler says of nodes that a rule excludes, after their number.
+const (
+	breaksAntiAffinity = "node(s) didn't match pod anti-affinity rules"
+	breaksAffinity     = "node(s) didn't match pod affinity rules"
+	breaksSpread       = "node(s) didn't match pod topology spread constraints"
+	lacksSpreadLabel   = breaksSpread + " (missing required label)"
+	portsInUse         = "node(s) didn't have free ports for the requested pod ports"
+)
+
 // podAffinity names the Pods that the Pod must or must not be beside, if the scheduler says that this excludes nodes.
 func (p *placement) podAffinity() string {
 	a := p.pod.Spec.Affinity
@@ -190,26 +222,52 @@ func (p *placement) podAffinity() string {
 		return ""
 	}
 	var texts []string
-	if a.PodAntiAffinity != nil && strings.Contains(p.message, "didn't match pod anti-affinity rules") {
-		texts = append(texts, describePodAffinity("it must not share the %s of Pods with %s", a.PodAntiAffinity.RequiredDuringSchedulingIgnoredDuringExecution))
+	if a.PodAntiAffinity != nil && p.excluded(breaksAntiAffinity) > 0 {
+		for _, t := range a.PodAntiAffinity.RequiredDuringSchedulingIgnoredDuringExecution {
+			texts = append(texts, fmt.Sprintf("it must not share the %s of %s", t.TopologyKey, describePods(t.LabelSelector)+describeNamespaces(&t)))
+		}
 	}
-	if a.PodAffinity != nil && strings.Contains(p.message, "didn't match pod affinity rules") {
-		texts = append(texts, describePodAffinity("it must share the %s of a Pod with %s", a.PodAffinity.RequiredDuringSchedulingIgnoredDuringExecution))
+	if a.PodAffinity != nil && p.excluded(breaksAffinity) > 0 {
+		for _, t := range a.PodAffinity.RequiredDuringSchedulingIgnoredDuringExecution {
+			texts = append(texts, fmt.Sprintf("it must share the %s of one of %s", t.TopologyKey, describePods(t.LabelSelector)+describeNamespaces(&t)))
+		}
 	}
 	return joinTexts(texts...)
 }
 
-func describePodAffinity(format string, terms []corev1.PodAffinityTerm) string {
-	texts := make([]string, len(terms))
-	for i, t := range terms {
-		texts[i] = fmt.Sprintf(format, t.TopologyKey, metav1.FormatLabelSelector(t.LabelSelector))
+// describePods says which Pods a selector selects.
+func describePods(s *metav1.LabelSelector) string {
+	switch {
+	case s == nil:
+		return "no Pods"
+	case len(s.MatchLabels)+len(s.MatchExpressions) == 0:
+		return "all Pods"
 	}
-	return joinTexts(texts...)
+	return "the Pods with " + metav1.FormatLabelSelector(s)
+}
+
+// describeNamespaces says in which namespaces a term of a Pod affinity counts Pods; "" if only in that of its Pod.
+func describeNamespaces(t *corev1.PodAffinityTerm) string {
+	var texts []string
+	if len(t.Namespaces) > 0 {
+		texts = append(texts, "namespace "+words.Or(t.Namespaces))
+	}
+	switch s := t.NamespaceSelector; {
+	case s == nil:
+	case len(s.MatchLabels)+len(s.MatchExpressions) == 0:
+		return " in any namespace"
+	default:
+		texts = append(texts, "namespaces with "+metav1.FormatLabelSelector(s))
+	}
+	if len(texts) == 0 {
+		return ""
+	}
+	return " in " + words.Or(texts)
 }
 
 // spread names the topology spread constraints, if the scheduler says that they exclude nodes.
 func (p *placement) spread() string {
-	if !strings.Contains(p.message, "didn't match pod topology spread constraints") {
+	if p.excluded(breaksSpread)+p.excluded(lacksSpreadLabel) == 0 {
 		return ""
 	}
 	var texts []string
@@ -220,20 +278,21 @@ func (p *placement) spread() string {
 		case !slices.ContainsFunc(p.nodes, hasKey):
 			texts = append(texts, fmt.Sprintf("%s has the label %s, which its topologySpreadConstraints require", p.noNode, c.TopologyKey))
 		default:
-			texts = append(texts, fmt.Sprintf("the numbers of Pods with %s may differ by %d between values of %s (spec.topologySpreadConstraints)",
-				metav1.FormatLabelSelector(c.LabelSelector), c.MaxSkew, c.TopologyKey))
+			texts = append(texts, fmt.Sprintf("the numbers of %s may differ by %d between values of %s (spec.topologySpreadConstraints)",
+				describePods(c.LabelSelector), c.MaxSkew, c.TopologyKey))
 		}
 	}
 	return joinTexts(texts...)
 }
 
-// hostPorts names the host ports of the Pod, if the scheduler says that other Pods use them.
+// hostPorts names the host ports of the Pod, if the scheduler says that other Pods use one.
 func (p *placement) hostPorts() string {
-	if !strings.Contains(p.message, "didn't have free ports for the requested pod ports") {
+	in := p.excluded(portsInUse)
+	if in == 0 {
 		return ""
 	}
 	var ports []string
-	for _, c := range p.pod.Spec.Containers {
+	for _, c := range slices.Concat(p.pod.Spec.Containers, p.pod.Spec.InitContainers) {
 		for _, port := range c.Ports {
 			if port.HostPort != 0 {
 				ports = append(ports, fmt.Sprintf("%d/%s", port.HostPort, cmp.Or(port.Protocol, corev1.ProtocolTCP)))
@@ -243,7 +302,7 @@ func (p *placement) hostPorts() string {
 	if len(ports) == 0 {
 		return ""
 	}
-	return "another Pod has its hostPort " + words.Or(ports) + " on each node"
+	return fmt.Sprintf("other Pods have its hostPort %s on %s", words.Or(ports), words.Count(in, "node"))
 }
 
 // What the scheduler says of nodes where deleting other Pods would not help, or where none has a lower priority.
@@ -253,9 +312,15 @@ const (
 	notHelpful = "Preemption is not helpful for scheduling"
 )
 
-// cutUselessPreemption returns the scheduler's message without what it says about preemption, if that is no option for any node.
+// cutPreemption returns the scheduler's message without what it says about preemption.
+func cutPreemption(message string) string {
+	before, _, _ := strings.Cut(message, preemption)
+	return before
+}
+
+// cutUselessPreemption is like cutPreemption if preemption is no option for any node, and returns the whole message otherwise.
 func cutUselessPreemption(message string) string {
-	before, after, _ := strings.Cut(message, preemption)
+	_, after, _ := strings.Cut(message, preemption)
 	_, reasons, _ := strings.Cut(after, "nodes are available: ")
 	if reasons == "" {
 		return message
@@ -265,5 +330,5 @@ func cutUselessPreemption(message string) string {
 			return message
 		}
 	}
-	return before
+	return cutPreemption(message)
 }

@@ -8,7 +8,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/discovery"
-	"k8s.io/client-go/tools/leaderelection/resourcelock"
 
 	"github.com/ctrlplane/ctrlplane/internal/testutil"
 )
@@ -42,9 +41,22 @@ func TestConstantsMatchTheJobControllers(t *testing.T) {
 	}
 }
 
-func TestLeaderAnnotation(t *testing.T) {
-	if leaderAnnotation != resourcelock.LeaderElectionRecordAnnotationKey {
-		t.Errorf("client-go has %s", resourcelock.LeaderElectionRecordAnnotationKey)
+func TestTextsOfTheScheduler(t *testing.T) {
+	for file, want := range map[string][]string{
+		"framework/plugins/interpodaffinity/filtering.go":           {`"` + breaksAntiAffinity + `"`, `"` + breaksAffinity + `"`},
+		"framework/plugins/podtopologyspread/plugin.go":             {`"` + breaksSpread + `"`, `ErrReasonConstraintsNotMatch + "` + strings.TrimPrefix(lacksSpreadLabel, breaksSpread) + `"`},
+		"framework/plugins/nodeports/node_ports.go":                 {`"` + portsInUse + `"`},
+		"framework/plugins/noderesources/fit.go":                    {`"Insufficient cpu"`, `"Insufficient %v"`},
+		"framework/plugins/defaultpreemption/default_preemption.go": {`"` + noVictims + `"`},
+		"framework/preemption/preemption.go":                        {`"` + notHelpful + `"`},
+		"framework/types.go":                                        {`%v %v`, ` nodes are available`},
+	} {
+		source := testutil.UpstreamSource(t, "k8s.io/kubernetes", "pkg/scheduler/"+file)
+		for _, text := range want {
+			if !strings.Contains(source, text) {
+				t.Errorf("%s has no %s", file, text)
+			}
+		}
 	}
 }
 

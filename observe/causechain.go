@@ -59,7 +59,7 @@ func (o *objectHistory) version(number string) *versionNode {
 	}
 	v := &versionNode{number: number}
 	o.versions[o.oldest] = v
-	o.newest = max(o.newest, versionNumber(number))
+	o.newest = max(o.newest, VersionNumber(number))
 	o.oldest = (o.oldest + 1) % maxVersions
 	return v
 }

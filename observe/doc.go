@@ -23,8 +23,8 @@
 //
 // The files:
 //
-//   - what readers get: event.go and record.go; snapshot.go, with client.go, controllerstate.go, names.go,
-//     noexecute.go, webhook.go, problem.go, endedoperator.go and speed.go;
+//   - what readers get: event.go and record.go; snapshot.go, with client.go, controllerstate.go, interventions.go, gone.go,
+//     names.go, noexecute.go, webhook.go, problem.go, endedoperator.go and speed.go;
 //   - reading: observer.go (Observer), source.go, query.go, stacks.go; idle.go asks whether the process is idle;
 //   - whose work it is: recorder.go, scope.go, foruser.go, syncrun.go, runningsyncs.go, callrun.go;
 //   - work queues: queues.go and queue.go are for client-go's, with queueadd.go, addafter.go, delayedkeys.go and
@@ -32,6 +32,7 @@
 //   - records in memory: journal.go, ring.go, background.go; callentry.go, ownrecord.go and idledelivery.go make
 //     them small;
 //   - records that are kept for causes: history.go, causechain.go, removedobjects.go;
+//   - what follows from several records: follower.go, with failingkeys.go and, for ignored webhooks, webhook.go;
 //   - what is measured: sampler.go, series.go, histogram.go, watchlag.go, timers.go; growingmap.go is a map
 //     that is read without a lock.
 package observe

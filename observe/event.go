@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"log/slog"
 	"net/http"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -35,7 +36,7 @@ type Object struct {
 	Group     string `json:"group,omitempty"`
 	Resource  string `json:"resource,omitempty"` // plural, lower case, as in URLs
 	Kind      string `json:"kind,omitempty"`
-	Namespace string `json:"namespace,omitempty"`
+	Namespace string `json:"namespace,omitempty"` // empty for cluster-scoped objects, Namespaces included
 	Name      string `json:"name,omitempty"`
 	UID       string `json:"uid,omitempty"`
 }
@@ -94,6 +95,7 @@ type ControllerChanged struct {
 	Interventions Interventions `json:"interventions,omitzero"`
 	// Process is the state of an operator's controller without its pause, unless it is running.
 	Process string `json:"process,omitempty"`
+	Gone    Gone   `json:"gone,omitempty"`
 }
 
 // ProcessState returns the state without a pause.
@@ -271,6 +273,16 @@ type Written struct {
 	Name            string `json:"name"`
 	ResourceVersion string `json:"resourceVersion"`
 	Deleted         bool   `json:"deleted,omitempty"`
+}
+
+// VersionNumber returns the number of a resource version, by which versions are ordered; 0 if it is not a number, and so not
+// ordered.
+func VersionNumber(version string) uint64 {
+	n, err := strconv.ParseUint(version, 10, 64)
+	if err != nil {
+		return 0 // not the largest number, for one that is larger
+	}
+	return n
 }
 
 // IsWrite reports whether the call can change an object.

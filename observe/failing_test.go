@@ -65,7 +65,7 @@ func TestRemovedRecordersAreForgotten(t *testing.T) {
 		t.Errorf("the delays of %d queues are kept", n)
 	}
 	snapshotOf(t, o, o.Recorder("other").name)
-	if n := len(o.sampler.failures); n > 0 {
+	if n := len(o.follower.failures); n > 0 {
 		t.Errorf("%d failing keys are kept", n)
 	}
 }
@@ -114,10 +114,10 @@ func TestNextAttempt(t *testing.T) {
 			if r.Seq = uint64(i + 1); name == "of an operator" {
 				r.Event.(*Synced).Controller = "shop/site"
 			}
-			o.sampler.followRecord(r)
+			o.follower.followRecord(r)
 		}
 		got := ""
-		for _, f := range o.sampler.failingKeys(now)[tc.syncs[0].Event.(*Synced).Controller] {
+		for _, f := range o.follower.failingKeys(now)[tc.syncs[0].Event.(*Synced).Controller] {
 			got = fmt.Sprintf("%d times, %s", f.Times, f.NextAttempt(now))
 		}
 		if got != tc.want {
@@ -144,7 +144,7 @@ func TestNextAttemptOfPendingKeys(t *testing.T) {
 	}
 }
 
-// More may be recorded between two looks of the sampler than the ring of all kinds keeps.
+// More may be recorded between two reads of the follower than the ring of all kinds keeps.
 func TestFailingKeysBehindManyRecords(t *testing.T) {
 	o := newTestObserver(t, Options{Records: 100})
 	failKeys(o.Recorder("operator"), 1, 1)

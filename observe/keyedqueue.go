@@ -133,7 +133,7 @@ func (s *KeyedSync) End(failure string) {
 // its object was deleted, or needs no work any more.
 func (k *KeyedQueue) Forget(key string) {
 	if k != nil {
-		k.queue.recorder.observer.sampler.drop(failingKey{k.queue.recorder.name, k.queue.name, key})
+		k.queue.recorder.observer.follower.drop(failingKey{k.queue.recorder.name, k.queue.name, key})
 	}
 }
 

@@ -8,9 +8,6 @@ func (r *Recorder) SetKeyResources(byQueue map[string]string) {
 		return
 	}
 	r.keyResources.Store(&byQueue)
-	for queue, resource := range byQueue {
-		r.observer.sampler.keyResources.Store(queueID{r.name, queue}, resource)
-	}
 }
 
 // keyResource returns the resource of the objects that the keys of a queue name; "" if that is not known.

@@ -121,7 +121,7 @@ func BenchmarkSnapshot(b *testing.B) {
 	}
 }
 
-// BenchmarkReadAgain measures how long the history and the sampler take for a record of a call.
+// BenchmarkReadAgain measures how long the history and the follower take for a record of a call.
 func BenchmarkReadAgain(b *testing.B) {
 	const records = 10000
 	o := New(Options{Records: records})
@@ -139,10 +139,10 @@ func BenchmarkReadAgain(b *testing.B) {
 		by.RecordCall(&Called{Verb: "update", Object: pod(i), Subresource: "status", Status: 200, ResourceVersion: version, Wrote: wrote})
 	}
 	h := newHistory(o.journal, records)
-	s := &sampler{observer: o, gone: map[string]removedKey{}}
+	f := &follower{observer: o, gone: map[string]removedKey{}}
 	for name, read := range map[string]func(){
-		"history": func() { h.next = 0; h.advance() },
-		"sampler": func() { s.read = 0; s.updateFailures() },
+		"history":  func() { h.next = 0; h.advance() },
+		"follower": func() { f.next = 0; f.update() },
 	} {
 		b.Run(name, func(b *testing.B) {
 			b.ReportAllocs()

@@ -64,6 +64,7 @@ type Observer struct {
 	journal       *journal
 	history       *history
 	sampler       *sampler
+	follower      *follower
 
 	idle      idleDeliveries
 	versions  versions
@@ -112,7 +113,7 @@ func New(o Options) *Observer {
 	for _, name := range unknownMetrics(idleMetrics) {
 		ob.warn(fmt.Errorf("runtime/metrics has no counter %s", name), "settled waits half a second after every write")
 	}
-	ob.sampler = newSampler(ob)
+	ob.sampler, ob.follower = newSampler(ob), newFollower(ob)
 	ob.running.Go(func() { ob.history.run(ctx) })
 	ob.running.Go(func() { ob.sampler.run(ctx) })
 	return ob
@@ -128,6 +129,13 @@ func (o *Observer) Close() error {
 	o.handlers.removeAll()
 	o.queues.remove(func(q *queue) bool { return q.recorder != nil && q.recorder.observer == o })
 	return nil
+}
+
+// findRecorder returns the recorder of a controller; nil if it has none.
+func (o *Observer) findRecorder(name string) *Recorder {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.recorders[name]
 }
 
 // Recorder returns the recorder of a controller or of another component, always the
@@ -235,7 +243,7 @@ func (o *Observer) SnapshotWithKeys(_ context.Context, keys ...string) (Snapshot
 		s.Clients = asks.Clients()
 	}
 	s.Process = o.readProcess()
-	s.Process.IgnoredWebhooks = o.sampler.ignoredWebhooks()
+	s.Process.IgnoredWebhooks = o.follower.ignoredWebhooks()
 	s.Process.EndedOperator = o.readEndedOperator()
 	o.sampler.fillRates(&s.Process, now)
 	o.judgeSettled(&s)
@@ -275,7 +283,7 @@ func (o *Observer) addQueues(s *Snapshot) map[string][]RunningSync {
 // addControllers adds the controllers with their syncs in flight, the newest failing keys, and those of keys.
 func (o *Observer) addControllers(s *Snapshot, running map[string][]RunningSync, keys []string) {
 	asks := o.options.Load()
-	behind, failing := o.handlers.lagsByRecorder(s.Time), o.sampler.failingKeys(s.Time)
+	behind, failing := o.handlers.lagsByRecorder(s.Time), o.follower.failingKeys(s.Time)
 	for _, r := range o.sortedRecorders() {
 		c := r.snapshot()
 		c.Running = append(running[r.name], r.keyedSyncs()...)

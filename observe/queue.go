@@ -7,9 +7,8 @@ import (
 
 const pendingAdds = 512 // adds kept per queue to find the cause of a sync
 
-// queue is a live work queue. Its hooks run under the work queue's own lock, on
-// the goroutine that calls Add, Get or Done. Queues with the same name and
-// controller share one.
+// queue is a live work queue, or a KeyedQueue or ReportedQueue, which use a part of it. The hooks of a work queue run
+// under its own lock, on the goroutine that calls Add, Get or Done. Work queues with the same name and controller share one.
 type queue struct {
 	name      string
 	recorder  *Recorder // nil if the owner is unknown

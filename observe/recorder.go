@@ -378,7 +378,7 @@ func (r *Recorder) snapshot() Controller {
 		StartFailures:  r.startFailures.Load(),
 	}
 	if s := r.state.Load(); s != nil {
-		c.State, c.Reason, c.Interventions, c.Process, c.Since = s.State, s.Reason, s.Interventions, s.Process, s.since
+		c.State, c.Reason, c.Interventions, c.Process, c.Gone, c.Since = s.State, s.Reason, s.Interventions, s.Process, s.Gone, s.since
 	}
 	if names := r.aliases.Load(); names != nil {
 		c.Aliases = *names

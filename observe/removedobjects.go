@@ -1,7 +1,6 @@
 package observe
 
 import (
-	"strconv"
 	"time"
 )
 
@@ -20,7 +19,7 @@ type removal struct {
 // readDeletion notes that an object is likely gone. Only the removals that the storage reports are certain.
 func (h *history) readDeletion(at storedObject, r *Record, d *Delivered) {
 	o := h.objects[at]
-	number := versionNumber(d.ResourceVersion)
+	number := VersionNumber(d.ResourceVersion)
 	if o == nil || number == 0 || o.existsWith(d.ResourceVersion) {
 		return
 	}
@@ -53,7 +52,7 @@ func (h *history) forgetRemoved() {
 
 // existsWith reports whether the object is known to exist with a version, or with a newer one.
 func (o *objectHistory) existsWith(version string) bool {
-	if o.newest > versionNumber(version) {
+	if o.newest > VersionNumber(version) {
 		return true
 	}
 	v := o.find(version)
@@ -62,7 +61,7 @@ func (o *objectHistory) existsWith(version string) bool {
 
 // noteExisting notes that the object exists if a version is not older than its removal.
 func (o *objectHistory) noteExisting(v *versionNode) {
-	if o.removed != nil && versionNumber(v.number) >= o.removed.number && !v.isRemoval() {
+	if o.removed != nil && VersionNumber(v.number) >= o.removed.number && !v.isRemoval() {
 		o.removed = nil
 	}
 }
@@ -80,10 +79,4 @@ func (v *versionNode) isRemoval() bool {
 		return c.Verb == "delete"
 	}
 	return false
-}
-
-// versionNumber returns the number of a version, or 0 if it is none.
-func versionNumber(version string) uint64 {
-	n, _ := strconv.ParseUint(version, 10, 64)
-	return n
 }

@@ -79,3 +79,11 @@ func TestHistoryForgetsRemovedObjectsFirst(t *testing.T) {
 		t.Errorf("%d objects, %d removals: %v", len(h.objects), len(h.removed), h.objects)
 	}
 }
+
+func TestVersionNumber(t *testing.T) {
+	for version, want := range map[string]uint64{"17": 17, "": 0, "a": 0, "-1": 0, "99999999999999999999": 0} {
+		if got := VersionNumber(version); got != want {
+			t.Errorf("%q: got %d, want %d", version, got, want)
+		}
+	}
+}

@@ -91,5 +91,6 @@ func (o *Observer) RemoveRecorder(name string) {
 	delete(o.recorders, name)
 	o.mu.Unlock()
 	o.sampler.forgetController(name)
+	o.follower.forgetController(name)
 	o.history.forgetController(name)
 }

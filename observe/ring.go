@@ -9,7 +9,7 @@ import (
 // its own, given by its position, until the ring wraps around.
 type ring struct {
 	slots []atomic.Pointer[Record]
-	place func(*Record) uint64 // returns a record's position, which is set before put
+	place func(*Record) uint64 // returns a record's position, which is set before storeRecord
 	next  atomic.Uint64        // position of the next record
 }
 

@@ -119,8 +119,9 @@ type Controller struct {
 	Reason        string        `json:"reason,omitempty"`
 	Interventions Interventions `json:"interventions,omitzero"` // as in ControllerChanged
 	Process       string        `json:"process,omitempty"`      // as in ControllerChanged
-	// Since is when the state or its reason last changed; of a controller whose process is gone, when
-	// that was last heard of.
+	Gone          Gone          `json:"gone,omitempty"`
+	// Since is when the state last changed, whatever the reason; of a controller whose process is gone, when that was last
+	// heard of.
 	Since time.Time `json:"since,omitzero"`
 
 	Watches []string     `json:"watches,omitempty"` // resources whose events it receives: RESOURCE or RESOURCE.GROUP

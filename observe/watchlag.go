@@ -3,7 +3,6 @@ package observe
 import (
 	"cmp"
 	"slices"
-	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -77,9 +76,7 @@ func (h *Handler) MarkDelivered(version string, at time.Time) {
 		return
 	}
 	h.lastEvent.Store(at.UnixNano())
-	if n, err := strconv.ParseInt(version, 10, 64); err == nil {
-		storeMax(&h.version, n)
-	}
+	storeMax(&h.version, int64(VersionNumber(version)))
 }
 
 // Close stops tracking the handler.
@@ -100,7 +97,7 @@ func (h *Handler) currentLag(now time.Time) (WatchLag, bool) {
 	if i == nil {
 		return b, true
 	}
-	if has, err := strconv.ParseInt(i.Version(), 10, 64); err != nil || has < b.Written || !i.Listed() {
+	if int64(VersionNumber(i.Version())) < b.Written || !i.Listed() {
 		return b, true
 	}
 	if b.Written <= h.baseVersion { // it was part of the initial list

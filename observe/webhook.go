@@ -101,31 +101,31 @@ func (s *ServedCall) Webhooks() []Webhook {
 const maxIgnoredWebhooks = 100
 
 // noteIgnored counts the webhooks that were ignored for a write.
-func (s *sampler) noteIgnored(called []Webhook, r *Record) {
-	for _, w := range called {
-		if w.Outcome != WebhookIgnored {
+func (w *follower) noteIgnored(called []Webhook, r *Record) {
+	for _, hook := range called {
+		if hook.Outcome != WebhookIgnored {
 			continue
 		}
-		at := slices.IndexFunc(s.ignored, func(i IgnoredWebhook) bool { return i.Name == w.Name })
-		if at < 0 && len(s.ignored) < maxIgnoredWebhooks {
-			at = len(s.ignored)
-			s.ignored = append(s.ignored, IgnoredWebhook{Name: w.Name})
+		at := slices.IndexFunc(w.ignored, func(i IgnoredWebhook) bool { return i.Name == hook.Name })
+		if at < 0 && len(w.ignored) < maxIgnoredWebhooks {
+			at = len(w.ignored)
+			w.ignored = append(w.ignored, IgnoredWebhook{Name: hook.Name})
 		}
 		if at >= 0 {
-			s.ignored[at].Times++
-			s.ignored[at].Last = r.Time
+			w.ignored[at].Times++
+			w.ignored[at].Last = r.Time
 		}
 	}
 }
 
 // ignoredWebhooks returns the webhooks that were ignored since the start, the first of them first, and forgets those that were
 // removed since.
-func (s *sampler) ignoredWebhooks() []IgnoredWebhook {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.updateFailures()
-	if asks := s.observer.options.Load(); asks != nil && asks.HasWebhook != nil {
-		s.ignored = slices.DeleteFunc(s.ignored, func(w IgnoredWebhook) bool { return !asks.HasWebhook(w.Name) })
+func (w *follower) ignoredWebhooks() []IgnoredWebhook {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.update()
+	if asks := w.observer.options.Load(); asks != nil && asks.HasWebhook != nil {
+		w.ignored = slices.DeleteFunc(w.ignored, func(i IgnoredWebhook) bool { return !asks.HasWebhook(i.Name) })
 	}
-	return slices.Clone(s.ignored)
+	return slices.Clone(w.ignored)
 }

@@ -1,6 +1,9 @@
 package ui
 
 import (
+	"bytes"
+	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -171,6 +174,33 @@ func TestClientsFit(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// Without a terminal each client is one line: its other texts are read with it, as by grep.
+func TestClientsInAPipe(t *testing.T) {
+	name := "shop-operator (system:serviceaccount:shop:operator)"
+	long := observe.Client{Name: name, Refused: "its user may not list pods at the cluster scope, for which it needs a ClusterRole; " + strings.Repeat("x", 200)}
+	for _, r := range []string{"deployments.apps", "services", "sites.example.com", "validatingwebhookconfigurations.admissionregistration.k8s.io"} {
+		long.Watches = append(long.Watches, observe.ClientWatch{Resource: r})
+	}
+	long.Last = &observe.Called{Verb: "update", Object: observe.Object{Resource: "validatingwebhookconfigurations", Namespace: "shop", Name: strings.Repeat("n", 90)}, Status: 404}
+	s := observe.Snapshot{Clients: []observe.Client{long}, Process: observe.Process{Busy: slices.Repeat([]string{"replicaset-controller"}, 9)}}
+	s.Controllers = []observe.Controller{{Name: "shop/site", State: "off", Reason: strings.Repeat("its process has ended ", 9)}}
+	var clients, status bytes.Buffer
+	if err := errors.Join(WriteClients(&clients, s.Clients, false, Mode{}.StatusWidth()), WriteStatus(&status, s, "", false, Mode{}.StatusWidth())); err != nil {
+		t.Fatal(err)
+	}
+	if n := strings.Count(clients.String(), "\n"); n != 3 { // the heading, the row, the note
+		t.Errorf("%d lines:\n%s", n, &clients)
+	}
+	for l := range strings.Lines(clients.String() + status.String()) {
+		if strings.HasPrefix(l, " ") {
+			t.Errorf("folded: %s", l)
+		}
+	}
+	if row := "deployments services sites +1  update validatingwebhookconfigurations shop/" + long.Last.Object.Name + " 404 Not Found\n"; strings.Count(clients.String()+status.String(), row) != 2 {
+		t.Errorf("no %q in\n%s\n%s", row, &clients, &status)
 	}
 }
 

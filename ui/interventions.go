@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/ctrlplane/ctrlplane/internal/verbs"
+	"github.com/ctrlplane/ctrlplane/control"
 	"github.com/ctrlplane/ctrlplane/internal/words"
 	"github.com/ctrlplane/ctrlplane/observe"
 )
@@ -54,13 +54,13 @@ func (i Intervention) Undo() (verbs [][2]string) {
 func StopVerb(c *observe.Controller) string {
 	switch {
 	case c.HasEnded():
-		return verbs.Remove
+		return control.Remove
 	case observe.IsReported(c.Name):
 		return ""
 	case c.State == observe.StateOff || c.State == observe.StateFailed:
-		return verbs.Start
+		return control.Start
 	}
-	return verbs.Stop
+	return control.Stop
 }
 
 // WithHeld says in a reason how many writes are held, if any are.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -80,12 +81,17 @@ func formatHeadline(s observe.Snapshot, width int) string {
 }
 
 const (
-	maxStatusWidth = 100 // and of a file
+	maxStatusWidth = 100 // and of a terminal that does not know its width
 	minStatusWidth = 80
+	unlimitedWidth = math.MaxInt
 )
 
-// StatusWidth is the number of columns that the status fits: those of the terminal, within limits.
+// StatusWidth is the number of columns that tables fit: those of the terminal, within limits. What is written elsewhere is read by
+// line, as by grep: each row is one.
 func (m Mode) StatusWidth() int {
+	if m.Width == nil {
+		return unlimitedWidth
+	}
 	if m.Columns() == 0 {
 		return maxStatusWidth
 	}

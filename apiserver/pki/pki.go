@@ -46,8 +46,8 @@ type Config struct {
 	IPs      []net.IP
 	// NoSync does not wait until the keys are on disk.
 	NoSync bool
-	// Now returns the current time; nil = time.Now.
-	Now func() time.Time
+
+	now func() time.Time // nil = time.Now; for tests
 }
 
 // Bundle holds what the parts of a control plane need. The fields before CAPEM are file paths.
@@ -78,8 +78,8 @@ type Bundle struct {
 // the files that it has created.
 func Ensure(cfg Config) (*Bundle, error) {
 	now := time.Now
-	if cfg.Now != nil {
-		now = cfg.Now
+	if cfg.now != nil {
+		now = cfg.now
 	}
 	for _, ip := range cfg.IPs {
 		if ip.To16() == nil {

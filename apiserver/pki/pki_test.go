@@ -37,7 +37,7 @@ func mustEnsure(t *testing.T, cfg Config) *Bundle {
 // newPKI creates all certificates at startTime.
 func newPKI(t *testing.T) (Config, *Bundle) {
 	t.Helper()
-	cfg := Config{Dir: filepath.Join(t.TempDir(), "pki"), Now: fixedClock(startTime()), NoSync: true}
+	cfg := Config{Dir: filepath.Join(t.TempDir(), "pki"), now: fixedClock(startTime()), NoSync: true}
 	return cfg, mustEnsure(t, cfg)
 }
 
@@ -136,7 +136,7 @@ func TestEnsureKeepsValidFiles(t *testing.T) {
 	cfg, _ := newPKI(t)
 	before := readFiles(t, cfg.Dir)
 	for name, after := range map[string]time.Duration{"at once": 0, "until half a year before the end": leafValidity - renewLeafBefore, "with a clock a little behind": -backdate} {
-		cfg.Now = fixedClock(startTime().Add(after))
+		cfg.now = fixedClock(startTime().Add(after))
 		mustEnsure(t, cfg)
 		if diff := changedFiles(before, readFiles(t, cfg.Dir)); len(diff) > 0 {
 			t.Errorf("%s: changed %v", name, diff)

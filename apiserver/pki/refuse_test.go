@@ -63,7 +63,7 @@ func TestRefusesInconsistentFiles(t *testing.T) {
 			"pki: DIR/ca.crt is not a CA certificate: " + createAll,
 		},
 		"CA expired": {
-			func(_ *testing.T, cfg *Config) { cfg.Now = fixedClock(startTime().Add(caValidity + time.Second)) },
+			func(_ *testing.T, cfg *Config) { cfg.now = fixedClock(startTime().Add(caValidity + time.Second)) },
 			"pki: DIR/ca.crt expired at 2036-02-27T12:00:00Z, and clients trust no other CA: remove the folder DIR to create all certificates and keys again, or choose another --name",
 		},
 		"folder instead of a file": {

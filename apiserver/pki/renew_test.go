@@ -48,11 +48,11 @@ func TestRenewsExpiringLeaves(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			cfg, _ := newPKI(t)
 			removeFiles(t, cfg, slices.Collect(maps.Keys(leafCertFiles()))...)
-			cfg.Now = fixedClock(startTime().Add(test.issued))
+			cfg.now = fixedClock(startTime().Add(test.issued))
 			mustEnsure(t, cfg)
 			before := readFiles(t, cfg.Dir)
 			now := startTime().Add(test.now)
-			cfg.Now = fixedClock(now)
+			cfg.now = fixedClock(now)
 			mustEnsure(t, cfg)
 			if diff := cmp.Diff(leafCertFiles(), changedFiles(before, readFiles(t, cfg.Dir))); diff != "" {
 				t.Errorf("changed (-want +got):\n%s", diff)
@@ -68,7 +68,7 @@ func TestRenewsExpiringLeaves(t *testing.T) {
 func TestRenewedCAKeepsTrust(t *testing.T) {
 	cfg, _ := newPKI(t)
 	end := startTime().Add(caValidity)
-	cfg.Now = fixedClock(end.Add(-renewCABefore - 10*24*time.Hour))
+	cfg.now = fixedClock(end.Add(-renewCABefore - 10*24*time.Hour))
 	mustEnsure(t, cfg)
 	oldCA, oldAdmin := readCertFile(t, cfg, "ca"), readCertFile(t, cfg, "admin")
 	if !oldAdmin.NotAfter.Equal(end) {
@@ -77,7 +77,7 @@ func TestRenewedCAKeepsTrust(t *testing.T) {
 
 	before := readFiles(t, cfg.Dir)
 	now := end.Add(-renewCABefore + time.Second)
-	cfg.Now = fixedClock(now)
+	cfg.now = fixedClock(now)
 	b := mustEnsure(t, cfg)
 	want := leafCertFiles()
 	want["ca.crt"], want["front-proxy-ca.crt"] = true, true
@@ -103,12 +103,12 @@ func TestRenewedCAKeepsTrust(t *testing.T) {
 // set while the control plane runs: the files can be used with both clocks.
 func TestRenewsWhatIsNotValidYet(t *testing.T) {
 	cfg, _ := newPKI(t)
-	cfg.Now = fixedClock(startTime().Add(leafValidity)) // other leaves than those of the first start
+	cfg.now = fixedClock(startTime().Add(leafValidity)) // other leaves than those of the first start
 	mustEnsure(t, cfg)
 	right := startTime().Add(leafValidity + 24*time.Hour)
 	before, ca := readFiles(t, cfg.Dir), readCertFile(t, cfg, "ca")
 	for _, now := range []time.Time{startTime().Add(-50 * 365 * 24 * time.Hour), right} {
-		cfg.Now = fixedClock(now)
+		cfg.now = fixedClock(now)
 		b := mustEnsure(t, cfg)
 		roots := x509.NewCertPool()
 		roots.AppendCertsFromPEM(b.CAPEM)
@@ -134,7 +134,7 @@ func TestRepeatedRenewalsDoNotExtendTheValidity(t *testing.T) {
 	now := startTime()
 	for range 6 {
 		now = now.Add(leafValidity - renewLeafBefore + time.Second)
-		cfg.Now = fixedClock(now)
+		cfg.now = fixedClock(now)
 		mustEnsure(t, cfg)
 		for name := range leafCertFiles() {
 			cert := readCertFile(t, cfg, strings.TrimSuffix(name, ".crt"))
@@ -155,7 +155,7 @@ func TestRenewedByAClockThatIsAhead(t *testing.T) {
 	} {
 		cfg, _ := newPKI(t)
 		old := readCertFile(t, cfg, "admin")
-		cfg.Now = fixedClock(startTime().Add(ahead))
+		cfg.now = fixedClock(startTime().Add(ahead))
 		b := mustEnsure(t, cfg)
 		admin, roots := readCertFile(t, cfg, "admin"), x509.NewCertPool()
 		roots.AppendCertsFromPEM(b.CAPEM)
@@ -164,7 +164,7 @@ func TestRenewedByAClockThatIsAhead(t *testing.T) {
 		}
 		for _, clock := range []time.Time{startTime().Add(ahead), startTime()} {
 			if ahead > maxLeafSpan-leafValidity { // another start repairs it
-				cfg.Now = fixedClock(clock)
+				cfg.now = fixedClock(clock)
 				mustEnsure(t, cfg)
 				admin = readCertFile(t, cfg, "admin")
 			}
@@ -181,7 +181,7 @@ func TestExpires(t *testing.T) {
 	if want := startTime().Add(leafValidity); !b.Expires.Equal(want) {
 		t.Errorf("got %v, want %v", b.Expires, want)
 	}
-	cfg.Now = fixedClock(startTime().Add(time.Hour))
+	cfg.now = fixedClock(startTime().Add(time.Hour))
 	removeFiles(t, cfg, "admin.crt", "admin.key")
 	if b := mustEnsure(t, cfg); !b.Expires.Equal(startTime().Add(leafValidity)) {
 		t.Errorf("got %v, want that of the others", b.Expires)
@@ -294,7 +294,7 @@ func TestReissuesLeafThatDoesNotMatch(t *testing.T) {
 // openDirectory returns the folder as Ensure uses it, and the CA of the cluster.
 func openDirectory(t *testing.T, cfg Config) (*directory, *authority) {
 	t.Helper()
-	s := &directory{path: cfg.Dir, now: cfg.Now()}
+	s := &directory{path: cfg.Dir, now: cfg.now()}
 	ca, err := s.ensureCA("ca", "kubernetes")
 	if err != nil {
 		t.Fatal(err)

@@ -36,7 +36,7 @@ func TestReportsMissingPermissions(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			cfg, _ := newPKI(t)
-			cfg.Now = fixedClock(startTime().Add(test.when))
+			cfg.now = fixedClock(startTime().Add(test.when))
 			path := filepath.Join(cfg.Dir, test.path)
 			testutil.Chmod(t, path, test.mode)
 			_, err := Ensure(cfg)

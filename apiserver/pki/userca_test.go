@@ -50,7 +50,7 @@ func TestKeepsUserProvidedCA(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			cfg := Config{Dir: t.TempDir(), Now: fixedClock(startTime())}
+			cfg := Config{Dir: t.TempDir(), now: fixedClock(startTime())}
 			writeTestFile(t, cfg, "ca.crt", pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}))
 			writeTestFile(t, cfg, "ca.key", pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: pkcs8}))
 			writeTestFile(t, cfg, "sa.key", pem.EncodeToMemory(&pem.Block{Type: "RSA PRIVATE KEY", Bytes: x509.MarshalPKCS1PrivateKey(key)}))
@@ -95,7 +95,7 @@ func TestRefusesIntermediateOfTheFuture(t *testing.T) {
 		t.Fatal(err)
 	}
 	pkcs1 := pem.EncodeToMemory(&pem.Block{Type: "RSA PRIVATE KEY", Bytes: x509.MarshalPKCS1PrivateKey(key)})
-	cfg := Config{Dir: t.TempDir(), Now: fixedClock(startTime())}
+	cfg := Config{Dir: t.TempDir(), now: fixedClock(startTime())}
 	writeTestFile(t, cfg, "ca.crt", pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}))
 	writeTestFile(t, cfg, "ca.key", pkcs1)
 	writeTestFile(t, cfg, "sa.key", pkcs1)

@@ -12,28 +12,27 @@ import (
 // actors is what the verbs that intervene are for: controllers or clients. The verbs of
 // both are the same.
 type actors struct {
-	verb, noun    string // "controllers", "controller"
+	plural, noun  string // "controllers", "controller"
 	examples      [2]string
 	interventions func(*controlrest.Client) control.Interventions
-	// splitNames says that names may be separated by commas or be short names of
-	// kubectl. The names of clients may have any punctuation.
-	splitNames bool
+	ofClients     bool
 }
 
 var (
 	controllerActors = actors{
-		verb: "controllers", noun: "controller", examples: [2]string{"replicaset", "job-controller cronjob"},
-		interventions: (*controlrest.Client).Interventions, splitNames: true,
+		plural: "controllers", noun: "controller", examples: [2]string{"replicaset", "job-controller cronjob"},
+		interventions: (*controlrest.Client).Interventions,
 	}
 	clientActors = actors{
-		verb: "clients", noun: "client", examples: [2]string{"shop-operator", `"shop-operator (system:serviceaccount:shop:operator)"`},
-		interventions: (*controlrest.Client).ClientInterventions,
+		plural: "clients", noun: "client", examples: [2]string{"shop-operator", `"shop-operator (system:serviceaccount:shop:operator)"`},
+		interventions: (*controlrest.Client).ClientInterventions, ofClients: true,
 	}
 )
 
-// parseNames returns the names in the arguments.
+// parseNames returns the names in the arguments. Those of controllers may be separated by commas or be short names of
+// kubectl; those of clients may have any punctuation.
 func (a actors) parseNames(verb string, args []string, all bool) ([]string, error) {
-	if !a.splitNames {
+	if a.ofClients {
 		return cliargs.ClientNames(verb, args, all)
 	}
 	names, err := cliargs.ControllerNames(verb, args, all)
@@ -45,7 +44,7 @@ func (a actors) parseNames(verb string, args []string, all bool) ([]string, erro
 
 // parseDelay returns the names and the delay in NAME… DURATION.
 func (a actors) parseDelay(args []string, all bool) ([]string, time.Duration, error) {
-	args, d, err := cliargs.Delay(a.verb, a.noun, args)
+	args, d, err := cliargs.Delay(a.plural, a.noun, args)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -55,7 +54,7 @@ func (a actors) parseDelay(args []string, all bool) ([]string, time.Duration, er
 
 // expandName replaces a short name of kubectl by the name of the controller.
 func (a actors) expandName(name string) string {
-	if !a.splitNames {
+	if a.ofClients {
 		return name
 	}
 	return explain.ExpandShortName(name)

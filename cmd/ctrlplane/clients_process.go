@@ -9,8 +9,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/ctrlplane/ctrlplane/control"
 	controlrest "github.com/ctrlplane/ctrlplane/control/rest"
-	"github.com/ctrlplane/ctrlplane/internal/verbs"
 	"github.com/ctrlplane/ctrlplane/internal/words"
 	"github.com/ctrlplane/ctrlplane/observe"
 )
@@ -41,9 +41,9 @@ func findSiblings(ctx context.Context, client *controlrest.Client, names []strin
 func hintAtSiblings(cmd *cobra.Command, t *target, client *controlrest.Client, names, changed []string) error {
 	siblings, err := findSiblings(cmd.Context(), client, changed, func(c observe.Client) bool {
 		switch verb := cmd.Name(); verb {
-		case verbs.Pause, verbs.Resume:
-			return (c.State == observe.StatePaused) == (verb == verbs.Resume)
-		case verbs.Clear:
+		case control.Pause, control.Resume:
+			return (c.State == observe.StatePaused) == (verb == control.Resume)
+		case control.Clear:
 			return c.Interventions.AffectCalls()
 		}
 		return true

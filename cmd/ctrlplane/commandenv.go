@@ -5,9 +5,10 @@ import (
 	"net/url"
 	"os"
 	"slices"
-	"strings"
 
 	"golang.org/x/net/http/httpproxy"
+
+	"github.com/ctrlplane/ctrlplane/internal/noproxy"
 )
 
 // noProxy has the lists of addresses for which the user wants no proxy, by the name of their variable. A control
@@ -27,25 +28,11 @@ func commandEnv(server string) []string {
 	}
 	// curl and Python read the name in lower case first, Go the other one: a new one must not hide the user's.
 	upper, lower := noProxy["NO_PROXY"], noProxy["no_proxy"]
-	return append(env, "NO_PROXY="+exclude(upper, lower, excluded), "no_proxy="+exclude(lower, upper, excluded))
+	return append(env, "NO_PROXY="+noproxy.Add(upper, lower, excluded...), "no_proxy="+noproxy.Add(lower, upper, excluded...))
 }
 
 // hasProxy reports whether the environment names a proxy, also for clients that are not in Go.
 func hasProxy() bool {
 	proxy := httpproxy.FromEnvironment()
 	return cmp.Or(proxy.HTTPProxy, proxy.HTTPSProxy, os.Getenv("ALL_PROXY"), os.Getenv("all_proxy")) != ""
-}
-
-// exclude returns a list, or instead of an empty one the other, with more addresses.
-func exclude(list, other string, more []string) string {
-	if list == "" {
-		list = other
-	}
-	addresses := slices.DeleteFunc(strings.Split(list, ","), func(s string) bool { return strings.TrimSpace(s) == "" })
-	for _, add := range more {
-		if !slices.Contains(addresses, add) && !slices.Contains(addresses, "*") {
-			addresses = append(addresses, add)
-		}
-	}
-	return strings.Join(addresses, ",")
 }

@@ -22,10 +22,10 @@ func newHeldCommand(t *target, a actors) *cobra.Command {
 		Use:   "held NAME",
 		Short: "List the held writes of a paused " + a.noun,
 		Example: fmt.Sprintf(`  ctrlplane %[1]s held %[2]s
-  ctrlplane %[1]s held %[2]s -o json | jq '.items[0].body'`, a.verb, a.examples[0]),
+  ctrlplane %[1]s held %[2]s -o json | jq '.items[0].body'`, a.plural, a.examples[0]),
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 1 {
-				return usage.Errorf("%s held takes the name of one %s, got %d: %q lists them", a.verb, a.noun, len(args), "ctrlplane "+a.verb)
+				return usage.Errorf("%s held takes the name of one %s, got %d: %q lists them", a.plural, a.noun, len(args), "ctrlplane "+a.plural)
 			}
 			return nil
 		},

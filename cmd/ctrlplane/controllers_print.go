@@ -18,7 +18,7 @@ import (
 )
 
 // printControllers writes the list, as a table with all numbers if the format is wide.
-// Otherwise it fits 100 columns: a reason is on lines of its own.
+// Otherwise a reason is on lines of its own, which fit the terminal.
 func printControllers(out io.Writer, list []control.Controller, output *outputFlag) error {
 	name := func(c control.Controller) string { return c.Name }
 	if done, err := writeList(output, out, control.ControllerList{Items: list}, list, name); done {
@@ -36,14 +36,15 @@ func printNarrowControllers(out io.Writer, list []control.Controller) error {
 	if err := printControllerTable(&table, list, false); err != nil {
 		return err
 	}
+	width := statusWidth()
 	for i, line := range strings.Split(strings.TrimSuffix(table.String(), "\n"), "\n") {
 		fmt.Fprintln(out, strings.TrimRight(line, " "))
 		if i == 0 {
 			continue
 		}
 		for _, text := range append([]string{reasonCell(list[i-1])}, failingLines(list[i-1])...) {
-			for _, part := range words.Wrap(words.OneLine(text), reasonWidth) {
-				if _, err := fmt.Fprintln(out, "    "+part); err != nil {
+			for _, part := range words.Wrap(words.OneLine(text), width-len(reasonIndent)) {
+				if _, err := fmt.Fprintln(out, reasonIndent+part); err != nil {
 					return err
 				}
 			}
@@ -52,8 +53,7 @@ func printNarrowControllers(out io.Writer, list []control.Controller) error {
 	return nil
 }
 
-// reasonWidth is the width of a reason, which is indented.
-const reasonWidth = 96
+const reasonIndent = "    "
 
 func printControllerTable(out io.Writer, list []control.Controller, wide bool) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)

@@ -37,3 +37,15 @@ func TestCountsOfAStoppedController(t *testing.T) {
 		}
 	}
 }
+
+// Without a terminal a reason is one line.
+func TestReasonsAreFoldedForATerminalOnly(t *testing.T) {
+	list := []control.Controller{{Name: "job-controller", State: "off", Reason: strings.TrimSpace(strings.Repeat("a reason ", 20))}}
+	for columns, want := range map[string]int{"": 3, "80": 5} {
+		t.Setenv("COLUMNS", columns)
+		var b bytes.Buffer
+		if err := printNarrowControllers(&b, list); err != nil || strings.Count(b.String(), "\n") != want {
+			t.Errorf("COLUMNS=%q: %v\n%s", columns, err, &b)
+		}
+	}
+}

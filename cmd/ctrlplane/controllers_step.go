@@ -48,7 +48,7 @@ released before has no answer, as in a webhook. With -o json each write is one l
 with -o yaml one document.`, a.noun),
 		Example: fmt.Sprintf(`  ctrlplane %[1]s step %[2]s
   ctrlplane %[1]s step %[2]s 3
-  ctrlplane %[1]s step %[2]s -o json | jq .after.metadata.name`, a.verb, a.examples[0]),
+  ctrlplane %[1]s step %[2]s -o json | jq .after.metadata.name`, a.plural, a.examples[0]),
 		Args: func(cmd *cobra.Command, args []string) error { return s.validate(cmd, args) },
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return s.run(cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr())
@@ -77,12 +77,12 @@ code is 1, and stderr lists the busy controllers.`
 }
 
 // knowsWork reports whether it is known what the actors have left to do. Of a client only the requests are.
-func (s *stepCommand) knowsWork() bool { return s.actors.verb == controllerActors.verb }
+func (s *stepCommand) knowsWork() bool { return !s.actors.ofClients }
 
 func (s *stepCommand) validate(cmd *cobra.Command, args []string) (err error) {
 	switch {
 	case len(args) < 1 || len(args) > 2:
-		return usage.Errorf("%s step takes the name of a %s and a number of writes, got %q", s.actors.verb, s.actors.noun, strings.Join(args, " "))
+		return usage.Errorf("%s step takes the name of a %s and a number of writes, got %q", s.actors.plural, s.actors.noun, strings.Join(args, " "))
 	case cmd.Flags().Changed("until") && !s.knowsWork():
 		return usage.Errorf("clients step: --until is for controllers: what a client has left to do is not known: use a number of writes, or resume")
 	case cmd.Flags().Changed("until") && s.until != "settled":
@@ -97,7 +97,7 @@ func (s *stepCommand) validate(cmd *cobra.Command, args []string) (err error) {
 	s.n = 1
 	if len(args) > 1 {
 		if s.n, err = strconv.Atoi(args[1]); err != nil || s.n < 1 {
-			return usage.Errorf("%s step: %q is not a number of writes: use 1 or more", s.actors.verb, args[1])
+			return usage.Errorf("%s step: %q is not a number of writes: use 1 or more", s.actors.plural, args[1])
 		}
 	}
 	names, err := s.actors.parseNames("step", args[:1], false)
@@ -105,7 +105,7 @@ func (s *stepCommand) validate(cmd *cobra.Command, args []string) (err error) {
 		return err
 	}
 	if len(names) != 1 {
-		return usage.Errorf("%s step takes one %s, got %q: leave out all but one", s.actors.verb, s.actors.noun, args[0])
+		return usage.Errorf("%s step takes one %s, got %q: leave out all but one", s.actors.plural, s.actors.noun, args[0])
 	}
 	s.name = names[0]
 	return nil

@@ -31,6 +31,7 @@ type devPlane struct {
 	inputs []string             // the files of the kustomizations, as far as they were ever read
 	watch  func(paths []string) // watches the inputs; nil = nothing is watched yet
 	leases devLeases
+	locks  devLocks
 }
 
 // load reads the manifests: the CustomResourceDefinitions of crds, and all objects of
@@ -100,7 +101,13 @@ func (p *devPlane) begin(ctx context.Context, stage func(name string, run func()
 	if err := p.leases.begin(ctx); err != nil {
 		return err
 	}
-	return p.leases.deleteTaken(ctx) // those that have expired
+	if p.locks, err = newDevLocks(p.server.RESTConfig()); err != nil {
+		return err
+	}
+	if err := p.locks.begin(ctx); err != nil {
+		return err
+	}
+	return errors.Join(p.leases.deleteTaken(ctx), p.locks.releaseTaken(ctx)) // those that have expired
 }
 
 // devSettleTimeout is how long the first work of controllers, at the start or on manifests,
@@ -139,6 +146,13 @@ func (p *devPlane) prepare(ctx context.Context, changed []string) error {
 	if err := p.leases.deleteTaken(ctx); err != nil {
 		return err
 	}
+	if err := p.restore(ctx, changed); err != nil {
+		return err
+	}
+	return p.locks.releaseTaken(ctx) // also of those that were restored
+}
+
+func (p *devPlane) restore(ctx context.Context, changed []string) error {
 	if !slices.ContainsFunc(changed, p.isManifestPath) {
 		if p.keep {
 			return nil

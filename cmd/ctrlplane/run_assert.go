@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/spf13/pflag"
-	"k8s.io/client-go/rest"
 
 	"github.com/ctrlplane/ctrlplane/health/assert"
 	"github.com/ctrlplane/ctrlplane/health/settled"
@@ -236,7 +235,7 @@ func (r *runCommand) judgeObjects(ctx context.Context) []string {
 }
 
 // readAfterRefusal reads the objects for the report when the API server has refused some of the manifests.
-func (r *runCommand) readAfterRefusal(parent context.Context, cfg *rest.Config) {
+func (r *runCommand) readAfterRefusal(parent context.Context) {
 	if r.report.report == nil {
 		return
 	}
@@ -248,7 +247,7 @@ func (r *runCommand) readAfterRefusal(parent context.Context, cfg *rest.Config) 
 	if o := r.up.server.Observer(); o != nil {
 		src = o
 	}
-	state := report.ReadState(ctx, cfg, r.applied, src)
+	state := report.ReadState(ctx, r.up.server.ReaderConfig(), r.applied, src)
 	state.SkipUnhealthy()
 	r.report.report.SetState(ctx, state)
 }

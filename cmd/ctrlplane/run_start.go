@@ -7,6 +7,7 @@ import (
 
 	"github.com/ctrlplane/ctrlplane"
 	"github.com/ctrlplane/ctrlplane/cmd/ctrlplane/earlystderr"
+	"github.com/ctrlplane/ctrlplane/internal/manifests"
 	"github.com/ctrlplane/ctrlplane/ui"
 )
 
@@ -15,8 +16,8 @@ func (r *runCommand) startPlane(ctx context.Context, c *commandProcess) error {
 	s := &r.up.server
 	s.OnStage = func(stage ctrlplane.Stage) {
 		r.report.startRecording(s)
-		if stage.Reader != nil && !errors.Is(stage.Err, context.Canceled) {
-			r.readAfterRefusal(ctx, stage.Reader)
+		if _, refused := errors.AsType[*manifests.Errors](stage.Err); refused && !errors.Is(stage.Err, context.Canceled) {
+			r.readAfterRefusal(ctx)
 		}
 	}
 	s.Observe.ExcludeStart = r.assertions.rules.Limits()

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -141,8 +142,15 @@ func failedWriteLines(c *observe.Called) []string {
 	return []string{fmt.Sprintf("%s failed to %s %s at %s: %s", c.Controller, c.Verb, c.Object, c.Began.Local().Format(time.TimeOnly), c.Error)}
 }
 
-// statusWidth is the number of columns for the tables of stdout.
-func statusWidth() int { return ui.Detect(os.Stdout, os.Environ()).StatusWidth() }
+// statusWidth is the number of columns for the tables of stdout. COLUMNS is that of the terminal on which another program shows them,
+// such as watch.
+func statusWidth() int {
+	mode := ui.Detect(os.Stdout, os.Environ())
+	if n, err := strconv.Atoi(os.Getenv("COLUMNS")); mode.Width == nil && err == nil && n > 0 {
+		mode.Width = func() int { return n }
+	}
+	return mode.StatusWidth()
+}
 
 func (c *statusCommand) write(out io.Writer, s status) error {
 	if done, err := c.output.writeObject(out, s); done {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"math"
 	"strings"
 	"testing"
 	"time"
@@ -52,6 +53,16 @@ func TestHotLoopsAreWrapped(t *testing.T) {
 		}
 		if text := strings.Join(strings.Fields(out.String()), " "); len(lines) != want || text != "hot loop: "+loops[0].String() {
 			t.Errorf("in %d columns: %d lines: %s", width, len(lines), text)
+		}
+	}
+}
+
+// The width of a terminal on which another program shows the tables is in COLUMNS. The tests have no terminal.
+func TestColumnsCountWithoutTerminal(t *testing.T) {
+	for columns, want := range map[string]int{"": math.MaxInt, "x": math.MaxInt, "0": math.MaxInt, "92": 92, "40": 80, "200": 100} {
+		t.Setenv("COLUMNS", columns)
+		if got := statusWidth(); got != want {
+			t.Errorf("COLUMNS=%q: %d columns", columns, got)
 		}
 	}
 }

@@ -316,7 +316,7 @@ func (w *waitCommand) printNotRunning(ctx context.Context, out io.Writer, src ob
 	said := map[string]bool{}
 	for _, of := range objects[:min(len(objects), maxNotRunning)] {
 		resource, _ := meta.UnsafeGuessKindToResource(of.Ref.GroupVersionKind)
-		about := observe.Object{Group: resource.Group, Resource: resource.Resource, Namespace: of.Ref.Namespace, Name: of.Ref.Name}
+		about := observe.Object{Group: resource.Group, Resource: resource.Resource, Kind: of.Ref.Kind, Namespace: of.Ref.Namespace, Name: of.Ref.Name}
 		for _, sentence := range trace.NotRunning(o.State, records, about, traceStyle()) {
 			if !said[sentence] {
 				fmt.Fprintf(out, "%s: %s\n", words.OneLine(of.Ref.String()), strings.TrimSuffix(sentence, "."))

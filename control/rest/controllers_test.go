@@ -21,6 +21,8 @@ func TestControllers(t *testing.T) {
 			Work: control.Work{Depth: 5, InFlight: 3, Retries: 4, ErrorRetries: 1, Syncs: 9, Failures: 2, Writes: 6, Errors: 1, Conflicts: 8}},
 		{Name: "job-controller", State: "off", Reason: "turned off by --controllers"},
 		{Name: "kube-scheduler", State: "running", Work: control.Work{Depth: 1}},
+		{Name: "not recorded", State: "paused", Held: 7},
+		{Name: "bad", State: "paused"}, // of a process that has ended meanwhile
 	}
 	var bare []control.Controller
 	for _, c := range want {
@@ -49,7 +51,7 @@ func (fakeSource) Snapshot(context.Context) (observe.Snapshot, error) {
 	orphan := gc
 	orphan.Name, orphan.Depth, orphan.InFlight, orphan.Retries, orphan.ErrorRetries = "orphan", 3, 2, 0, 0
 	return observe.Snapshot{
-		Controllers: []observe.Controller{{Name: gc.Controller, Syncs: 9, Failures: 2, Changes: 6, Errors: 1, Conflicts: 8}},
+		Controllers: []observe.Controller{{Name: gc.Controller, Syncs: 9, Failures: 2, Changes: 6, Errors: 1, Conflicts: 8, Held: 7}},
 		Queues: []observe.Queue{gc, orphan, {Name: "unowned", Depth: 1},
 			{Controller: "kube-scheduler", Name: "active", Depth: 1}, {Controller: "kube-scheduler", Name: "gated", Depth: 50, Parked: true}},
 	}, nil

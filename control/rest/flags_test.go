@@ -2,8 +2,6 @@ package rest
 
 import (
 	"errors"
-	"net/http"
-	"net/http/httptest"
 	"strings"
 	"testing"
 
@@ -25,10 +23,5 @@ func TestFlagsErrors(t *testing.T) {
 	c := newTestClient(t, Services{Nodes: fakeNodes{}, Flags: func() ([]control.Flag, error) { return nil, errors.New("no options") }})
 	if got, err := c.Flags(t.Context()); err == nil || !strings.HasSuffix(err.Error(), "no options") {
 		t.Errorf("%v, %v", got, err)
-	}
-	w := httptest.NewRecorder()
-	Handler(Services{Nodes: fakeNodes{}}).ServeHTTP(w, httptest.NewRequest(http.MethodGet, FlagsPath, nil))
-	if w.Code != http.StatusNotFound {
-		t.Errorf("got code %d without flags, want 404", w.Code)
 	}
 }

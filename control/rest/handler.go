@@ -14,18 +14,18 @@ import (
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
-// Services are what the API serves.
+// Services are what the API serves. Handler requires all of them.
 type Services struct {
-	Controllers   func() []control.Controller                              // without their work; required by Handler
-	Source        observe.Source                                           // required by Handler
-	Nodes         control.Nodes                                            // required by Handler
-	Interventions control.Interventions                                    // nil = not served
-	Clients       control.Interventions                                    // in clients; nil = not served
-	Speed         control.SpeedControl                                     // nil = not served
-	Snapshots     control.Snapshots                                        // nil = not served
-	Flags         func() ([]control.Flag, error)                           // nil = not served
-	Unhealthy     func(context.Context) ([]control.UnhealthyObject, error) // nil = not served
-	Permissions   func(client string) (control.PermissionList, error)      // nil = not served
+	Controllers   func() []control.Controller // without their work
+	Source        observe.Source
+	Nodes         control.Nodes
+	Interventions control.Intervener
+	Clients       control.Intervener // in clients
+	Speed         control.SpeedControl
+	Snapshots     control.Snapshots
+	Flags         func() ([]control.Flag, error)
+	Unhealthy     func(context.Context) ([]control.UnhealthyObject, error)
+	Permissions   func(client string) (control.PermissionList, error)
 }
 
 // Handler serves the API below Path.
@@ -33,26 +33,18 @@ func Handler(s Services) http.Handler {
 	mux := http.NewServeMux()
 	handleNodes(mux, s.Nodes)
 	s.handleChanges(mux)
-	if s.Snapshots != nil {
-		handleSnapshots(mux, s.Snapshots)
-	}
-	if s.Flags != nil {
-		handle(mux, "GET "+FlagsPath, func(*http.Request) (any, error) {
-			list, err := s.Flags()
-			return control.FlagList{Items: list}, err
-		})
-	}
-	if s.Unhealthy != nil {
-		handle(mux, "GET "+UnhealthyPath, func(req *http.Request) (any, error) {
-			list, err := s.Unhealthy(req.Context())
-			return control.UnhealthyList{Items: list}, err
-		})
-	}
-	if s.Permissions != nil {
-		handle(mux, "GET "+PermissionsPath, func(req *http.Request) (any, error) {
-			return s.Permissions(req.URL.Query().Get("name"))
-		})
-	}
+	handleSnapshots(mux, s.Snapshots)
+	handle(mux, "GET "+FlagsPath, func(*http.Request) (any, error) {
+		list, err := s.Flags()
+		return control.FlagList{Items: list}, err
+	})
+	handle(mux, "GET "+UnhealthyPath, func(req *http.Request) (any, error) {
+		list, err := s.Unhealthy(req.Context())
+		return control.UnhealthyList{Items: list}, err
+	})
+	handle(mux, "GET "+PermissionsPath, func(req *http.Request) (any, error) {
+		return s.Permissions(req.URL.Query().Get("name"))
+	})
 	handle(mux, "GET "+ControllersPath, func(req *http.Request) (any, error) {
 		list, err := s.listControllers(req.Context())
 		return control.ControllerList{Items: list}, err
@@ -79,7 +71,7 @@ func Handler(s Services) http.Handler {
 }
 
 // InterventionsHandler serves the interventions and the speed at the paths that Handler
-// uses, but nothing else. Of the services it uses Interventions, Clients and Speed.
+// uses, but nothing else. Of the services it uses Interventions, Clients and Speed; one that is nil is not served.
 func InterventionsHandler(s Services) http.Handler {
 	mux := http.NewServeMux()
 	s.handleChanges(mux)
@@ -111,15 +103,12 @@ func (s Services) listControllers(ctx context.Context) ([]control.Controller, er
 		c := &list[i]
 		c.Work, c.Workers = work[c.Name], workers[c.Name]
 		if at := slices.IndexFunc(snapshot.Controllers, func(o observe.Controller) bool { return o.Name == c.Name }); at >= 0 {
-			c.Failing, c.MoreFailing = snapshot.Controllers[at].Failing, snapshot.Controllers[at].MoreFailing
-			c.Unlisted = snapshot.Controllers[at].Unlisted
-		}
-		if s.Interventions != nil && c.State == observe.StatePaused {
-			held, err := s.Interventions.HeldWrites(ctx, c.Name, 0)
-			if err != nil {
-				return nil, err
+			o := snapshot.Controllers[at]
+			c.Failing, c.MoreFailing, c.Unlisted, c.Held = o.Failing, o.MoreFailing, o.Unlisted, o.Held
+		} else if c.State == observe.StatePaused { // nothing is recorded
+			if held, err := s.Interventions.HeldWrites(ctx, c.Name, 0); err == nil { // otherwise it was removed meanwhile
+				c.Held = held.Total
 			}
-			c.Held = held.Total
 		}
 	}
 	return list, nil

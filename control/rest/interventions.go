@@ -9,15 +9,13 @@ import (
 
 	"github.com/ctrlplane/ctrlplane/control"
 	"github.com/ctrlplane/ctrlplane/internal/usage"
-	"github.com/ctrlplane/ctrlplane/internal/verbs"
 )
 
 // interventionRequest is the body of a POST to ControllersPath/VERB or ClientsPath/VERB.
 type interventionRequest struct {
-	Names   []string       `json:"names"`             // of the controllers or clients
-	Delay   string         `json:"delay,omitempty"`   // as time.ParseDuration reads it
-	Fault   *control.Fault `json:"fault,omitempty"`   // for fail
-	Workers int            `json:"workers,omitempty"` // for scale
+	Names []string `json:"names"`           // of the controllers or clients
+	Delay string   `json:"delay,omitempty"` // as time.ParseDuration reads it
+	control.Change
 }
 
 // changedActors are the controllers or clients that a verb has changed.
@@ -32,14 +30,14 @@ const heldParameter = "held"
 const defaultHeldLimit = 100
 
 // handleInterventions serves interventions below a path.
-func handleInterventions(mux *http.ServeMux, path string, i control.Interventions) {
-	for _, verb := range verbs.All {
+func handleInterventions(mux *http.ServeMux, path string, i control.Intervener) {
+	for _, verb := range control.Verbs {
 		handleBody(mux, "POST "+path+"/"+verb, func(req *http.Request, body interventionRequest) (any, error) {
 			change, err := body.change(verb)
 			if err != nil {
 				return nil, err
 			}
-			names, err := change.Apply(req.Context(), i, body.Names)
+			names, err := i.Change(req.Context(), body.Names, change)
 			return changedActors{append([]string{}, names...)}, err // [], not null
 		})
 	}
@@ -47,10 +45,11 @@ func handleInterventions(mux *http.ServeMux, path string, i control.Intervention
 		if len(body.Names) != 1 {
 			return nil, usage.Errorf("step: name one, got %q", body.Names)
 		}
+		wait := control.StepTimeout
 		if req.URL.Query().Has(heldParameter) {
-			return i.StepHeld(req.Context(), body.Names[0])
+			wait = 0
 		}
-		return i.Step(req.Context(), body.Names[0])
+		return i.StepWithin(req.Context(), body.Names[0], wait)
 	})
 	handle(mux, "GET "+path+"/held", func(req *http.Request) (any, error) {
 		params := req.URL.Query()
@@ -65,65 +64,58 @@ func handleInterventions(mux *http.ServeMux, path string, i control.Intervention
 	})
 }
 
-func (body interventionRequest) change(verb string) (verbs.Change, error) {
-	change := verbs.Change{Verb: verb, Workers: body.Workers}
+func (body interventionRequest) change(verb string) (change control.Change, err error) {
+	change = body.Change
+	change.Verb = verb
 	switch {
-	case verb == verbs.Delay:
-		var err error
+	case verb == control.Delay:
 		if change.Delay, err = time.ParseDuration(body.Delay); err != nil {
 			return change, usage.Errorf("delay: %w", err)
 		}
-	case verb == verbs.Fail && body.Fault == nil:
+	case verb == control.Fail && change.Fault == (control.Fault{}):
 		return change, usage.Errorf("fail: no fault is given")
-	case verb == verbs.Fail:
-		change.Fault = *body.Fault
 	}
 	return change, nil
 }
 
 // Interventions returns the interventions in the controllers of the control plane.
 func (c *Client) Interventions() control.Interventions {
-	return newInterventionsClient(c, ControllersPath)
+	return control.NewInterventions(intervener{c, ControllersPath})
 }
 
 // ClientInterventions returns the interventions in the clients of the control plane.
 func (c *Client) ClientInterventions() control.Interventions {
-	return newInterventionsClient(c, ClientsPath)
+	return control.NewInterventions(intervener{c, ClientsPath})
 }
 
-type interventionsClient struct {
-	verbs.Methods
+type intervener struct {
 	client *Client
 	path   string
 }
 
-func newInterventionsClient(c *Client, path string) interventionsClient {
-	return interventionsClient{func(ctx context.Context, names []string, change verbs.Change) ([]string, error) {
-		body := interventionRequest{Names: names, Workers: change.Workers}
-		switch change.Verb {
-		case verbs.Delay:
-			body.Delay = change.Delay.String()
-		case verbs.Fail:
-			body.Fault = &change.Fault
-		}
-		var changed changedActors
-		err := c.do(ctx, http.MethodPost, path+"/"+change.Verb, nil, body, &changed)
-		return changed.Names, err
-	}, c, path}
+// Change implements control.Intervener.
+func (i intervener) Change(ctx context.Context, names []string, c control.Change) ([]string, error) {
+	body := interventionRequest{Names: names, Change: c}
+	if c.Verb == control.Delay {
+		body.Delay = c.Delay.String()
+	}
+	var changed changedActors
+	err := i.client.do(ctx, http.MethodPost, i.path+"/"+c.Verb, nil, body, &changed)
+	return changed.Names, err
 }
 
-func (i interventionsClient) Step(ctx context.Context, name string) (stepped *control.SteppedWrite, err error) {
-	err = i.client.do(ctx, http.MethodPost, i.path+"/step", nil, interventionRequest{Names: []string{name}}, &stepped)
-	return stepped, err
-}
-
-func (i interventionsClient) StepHeld(ctx context.Context, name string) (stepped *control.SteppedWrite, err error) {
-	params := url.Values{heldParameter: {"true"}}
+// StepWithin implements control.Intervener.
+func (i intervener) StepWithin(ctx context.Context, name string, wait time.Duration) (stepped *control.SteppedWrite, err error) {
+	var params url.Values
+	if wait == 0 {
+		params = url.Values{heldParameter: {"true"}}
+	}
 	err = i.client.do(ctx, http.MethodPost, i.path+"/step", params, interventionRequest{Names: []string{name}}, &stepped)
 	return stepped, err
 }
 
-func (i interventionsClient) HeldWrites(ctx context.Context, name string, limit int) (list control.HeldWriteList, err error) {
+// HeldWrites implements control.Intervener.
+func (i intervener) HeldWrites(ctx context.Context, name string, limit int) (list control.HeldWriteList, err error) {
 	params := url.Values{"name": {name}, "limit": {strconv.Itoa(limit)}}
 	err = i.client.do(ctx, http.MethodGet, i.path+"/held", params, nil, &list)
 	return list, err

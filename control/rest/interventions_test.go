@@ -19,31 +19,26 @@ import (
 
 	"github.com/ctrlplane/ctrlplane/control"
 	"github.com/ctrlplane/ctrlplane/internal/usage"
-	"github.com/ctrlplane/ctrlplane/internal/verbs"
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
 // fakeInterventions notes its calls, and refuses controllers called bad.
 type fakeInterventions struct {
-	verbs.Methods
-	calls []string
+	control.Intervener // nil
+	calls              []string
 }
 
-func newFakeInterventions() *fakeInterventions {
-	f := &fakeInterventions{}
-	f.Methods = func(_ context.Context, names []string, c verbs.Change) ([]string, error) {
-		what := c.Verb
-		switch c.Verb {
-		case verbs.Delay:
-			what += " by " + c.Delay.String()
-		case verbs.Fail:
-			what += " (" + c.Fault.String() + ")"
-		case verbs.Scale:
-			what += fmt.Sprintf(" to %d", c.Workers)
-		}
-		return f.record(names, what)
+func (f *fakeInterventions) Change(_ context.Context, names []string, c control.Change) ([]string, error) {
+	what := c.Verb
+	switch c.Verb {
+	case control.Delay:
+		what += " by " + c.Delay.String()
+	case control.Fail:
+		what += " (" + c.Fault.String() + ")"
+	case control.Scale:
+		what += fmt.Sprintf(" to %d", c.Workers)
 	}
-	return f
+	return f.record(names, what)
 }
 
 func (f *fakeInterventions) record(names []string, what string) ([]string, error) {
@@ -56,17 +51,12 @@ func (f *fakeInterventions) record(names []string, what string) ([]string, error
 
 var testHeldWrite = control.HeldWrite{Verb: "create", Object: observe.Object{Resource: "pods", Name: "web-"}, Since: time.Unix(1, 0).UTC(), Body: json.RawMessage(`{"a":1}`)}
 
-func (f *fakeInterventions) Step(_ context.Context, name string) (*control.SteppedWrite, error) {
+func (f *fakeInterventions) StepWithin(_ context.Context, name string, wait time.Duration) (*control.SteppedWrite, error) {
 	if name == "idle" {
 		return nil, nil
 	}
-	_, err := f.record([]string{name}, "step")
+	_, err := f.record([]string{name}, "step within "+wait.String())
 	return &control.SteppedWrite{HeldWrite: testHeldWrite, Status: 201}, err
-}
-
-func (f *fakeInterventions) StepHeld(_ context.Context, name string) (*control.SteppedWrite, error) {
-	_, err := f.record([]string{name}, "step held")
-	return nil, err
 }
 
 func (f *fakeInterventions) HeldWrites(_ context.Context, name string, limit int) (control.HeldWriteList, error) {
@@ -88,7 +78,7 @@ func newInterventionsServer(t *testing.T, f *fakeInterventions) (control.Interve
 }
 
 func TestInterventions(t *testing.T) {
-	f := newFakeInterventions()
+	f := &fakeInterventions{}
 	i, _ := newInterventionsServer(t, f)
 	ctx := t.Context()
 	a := []string{"a"}
@@ -101,7 +91,7 @@ func TestInterventions(t *testing.T) {
 			t.Errorf("got %v", err)
 		}
 	}
-	_, resumed := i.Resume(ctx, []string{control.AllControllers})
+	_, resumed := i.Resume(ctx, []string{control.All})
 	_, delayed := i.Delay(ctx, a, 1500*time.Millisecond)
 	_, failed := i.Fail(ctx, a, control.Fault{Rate: 0.3, Code: "409", Verb: "update", Resource: "deployments.apps"})
 	_, scaled := i.Scale(ctx, a, 3)
@@ -118,7 +108,7 @@ func TestInterventions(t *testing.T) {
 	if stepped, err := i.Step(ctx, "idle"); stepped != nil || err != nil {
 		t.Errorf("step without a held write: %v, %v", stepped, err)
 	}
-	if stepped, err := i.StepHeld(ctx, "a"); stepped != nil || err != nil {
+	if stepped, err := i.StepHeld(ctx, "a"); stepped == nil || err != nil {
 		t.Errorf("step of a held write: %v, %v", stepped, err)
 	}
 	held, err := i.HeldWrites(ctx, "a", 5)
@@ -127,14 +117,14 @@ func TestInterventions(t *testing.T) {
 	}
 	const two = ` ["a,b" "c/d?"]`
 	want := []string{"stop" + two, "start" + two, "pause" + two, "resume" + two, "clear" + two, "remove" + two, `resume ["*"]`, `delay by 1.5s ["a"]`,
-		`fail (30% of its update deployments.apps calls fail: 409) ["a"]`, `scale to 3 ["a"]`, `step ["a"]`, `step held ["a"]`, `held 5 ["a"]`}
+		`fail (30% of its update deployments.apps calls fail: 409) ["a"]`, `scale to 3 ["a"]`, `step within 20s ["a"]`, `step within 0s ["a"]`, `held 5 ["a"]`}
 	if diff := cmp.Diff(want, f.calls); diff != "" {
 		t.Errorf("calls: -want +got:\n%s", diff)
 	}
 }
 
 func TestNoNamesChanged(t *testing.T) {
-	_, url := newInterventionsServer(t, newFakeInterventions())
+	_, url := newInterventionsServer(t, &fakeInterventions{})
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url+ControllersPath+"/pause", strings.NewReader("{}"))
 	if err != nil {
 		t.Fatal(err)
@@ -150,7 +140,7 @@ func TestNoNamesChanged(t *testing.T) {
 }
 
 func TestInterventionsRefuseInvalidRequests(t *testing.T) {
-	_, url := newInterventionsServer(t, newFakeInterventions())
+	_, url := newInterventionsServer(t, &fakeInterventions{})
 	for request, want := range map[string]int{
 		`POST /delay {"names":["a"]}`:               http.StatusBadRequest,
 		`POST /delay {"names":["a"],"delay":"2"}`:   http.StatusBadRequest,

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"net/http"
 	"strings"
 	"testing"
 	"time"
@@ -61,12 +60,5 @@ func TestSnapshots(t *testing.T) {
 	}
 	if _, err := c.Save(ctx); err == nil || !strings.Contains(err.Error(), "etcd is unavailable") {
 		t.Errorf("save: got %v", err)
-	}
-}
-
-func TestSnapshotsNotServed(t *testing.T) {
-	_, err := newTestClient(t, Services{Nodes: fakeNodes{}}).Snapshots().Save(t.Context())
-	if status := apierrors.APIStatus(nil); !errors.As(err, &status) || status.Status().Code != http.StatusNotFound {
-		t.Errorf("got %v", err)
 	}
 }

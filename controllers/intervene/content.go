@@ -41,13 +41,18 @@ func protobufToJSON(data []byte) ([]byte, error) {
 
 // stringField returns a field of the object; empty if there is none.
 func (c objectContent) stringField(path ...string) string {
+	s, _ := c.field(path...).(string)
+	return s
+}
+
+// field returns a field of the object; nil if there is none.
+func (c objectContent) field(path ...string) any {
 	v := c.value
 	for _, name := range path {
 		m, _ := v.(map[string]any)
 		v = m[name]
 	}
-	s, _ := v.(string)
-	return s
+	return v
 }
 
 // hasField reports whether the object has a field of that name at its top.

@@ -3,7 +3,6 @@ package intervene
 import (
 	"bytes"
 	"cmp"
-	"context"
 	"encoding/json"
 	"errors"
 	"io"
@@ -11,7 +10,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -23,14 +21,6 @@ import (
 	"github.com/ctrlplane/ctrlplane/internal/usage"
 	"github.com/ctrlplane/ctrlplane/observe"
 )
-
-// validateDelay returns a usage error for a delay that delays nothing.
-func validateDelay(d time.Duration) error {
-	if d <= 0 {
-		return usage.Errorf("delay %v: choose a longer one, or clear the delay", d)
-	}
-	return nil
-}
 
 // ValidateFault returns a usage error for a fault that cannot occur.
 func ValidateFault(f control.Fault) error {
@@ -61,69 +51,12 @@ var validatedVerbs = []string{"create", "update", "patch"}
 // expiringVerbs are those of reads from a version that may be compacted.
 var expiringVerbs = []string{"list", "watch"}
 
-// SetDelay delays each call from now on. It does not change calls that wait already.
-func (g *Gate) SetDelay(d time.Duration) error {
-	return g.setCallEffects(func(i *observe.Interventions) { i.Delay = d })
-}
-
 // SetFault makes calls fail from now on; the zero Fault stops that. One of watches ends those that a server has open, too.
 func (g *Gate) SetFault(f control.Fault) error {
 	return g.setCallEffects(func(i *observe.Interventions) {
 		i.Fault = f
 		g.endWatches(f)
 	})
-}
-
-func (g *Gate) setCallEffects(set func(*observe.Interventions)) error {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if g.final != nil {
-		return g.final
-	}
-	set(&g.current)
-	g.affectsCalls.Store(g.current.AffectCalls())
-	return nil
-}
-
-// ClearCallEffects removes the delay and the fault, and reports whether there was
-// one. Delayed calls proceed at once.
-func (g *Gate) ClearCallEffects() bool {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.current.Delay, g.current.Fault = 0, control.Fault{}
-	close(g.delayCleared)
-	g.delayCleared = make(chan struct{})
-	return g.affectsCalls.Swap(false)
-}
-
-// applyDelay waits as long as calls are delayed.
-func (g *Gate) applyDelay(ctx context.Context) error {
-	for _, p := range g.path {
-		if err := p.applyOwnDelay(ctx); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (g *Gate) applyOwnDelay(ctx context.Context) error {
-	if !g.affectsCalls.Load() {
-		return nil
-	}
-	g.mu.Lock()
-	delay, cleared := g.current.Delay, g.delayCleared
-	g.mu.Unlock()
-	if delay == 0 {
-		return nil
-	}
-	timer := time.NewTimer(delay)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-cleared:
-	case <-ctx.Done():
-	}
-	return ctx.Err()
 }
 
 // injectFault returns the response with which a call fails; nil if it does not.

@@ -16,7 +16,6 @@ import (
 
 	"github.com/ctrlplane/ctrlplane/control"
 	"github.com/ctrlplane/ctrlplane/internal/usage"
-	"github.com/ctrlplane/ctrlplane/internal/verbs"
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
@@ -152,8 +151,8 @@ func TestChangeOfAnotherVerb(t *testing.T) {
 	g.SetDelay(time.Second)
 	g.SetFault(control.Fault{Rate: 1, Code: "500"})
 	before := g.Interventions()
-	for _, verb := range []string{verbs.Stop, verbs.Start, verbs.Scale, "throttle"} {
-		c := verbs.Change{Verb: verb}
+	for _, verb := range []string{control.Stop, control.Start, control.Scale, "throttle"} {
+		c := control.Change{Verb: verb}
 		if err := ValidateChange(c, nil); !errors.As(err, new(usage.Error)) {
 			t.Errorf("%s is valid: %v", verb, err)
 		}

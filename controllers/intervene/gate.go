@@ -35,14 +35,14 @@ type Gate struct {
 	path         []*Gate       // that a call passes: an outer gate, if there is one, and this one
 
 	*heldWrites
-	watches      map[*openWatch]bool
-	current      observe.Interventions
-	closed       error         // the error of every call; nil until the gate is closed
-	final        error         // the error of every further intervention; nil while they are accepted
-	inFlight     int           // writes sent and not yet answered
-	drained      chan struct{} // closed when inFlight is 0; nil unless Pause waits
-	changed      chan struct{} // closed when a write is held or the gate opens
-	delayCleared chan struct{} // closed when the delay is cleared
+	watches            map[*openWatch]bool
+	current            observe.Interventions
+	closed             error         // the error of every call; nil until the gate is closed
+	final              error         // the error of every further intervention; nil while they are accepted
+	inFlight           int           // writes sent and not yet answered
+	drained            chan struct{} // closed when inFlight is 0; nil unless Pause waits
+	changed            chan struct{} // closed when a write is held or the gate opens
+	callEffectsCleared chan struct{} // closed when they are cleared
 
 	outdated atomic.Pointer[error] // why RefuseWaiting was last called; nil if it was not
 }
@@ -59,15 +59,15 @@ type heldWrites struct {
 func NewGate(objects ObjectReader) *Gate {
 	ended := make(chan struct{})
 	g := &Gate{
-		heldWrites:   &heldWrites{},
-		watches:      map[*openWatch]bool{},
-		random:       rand.Float64,
-		objects:      objects,
-		stepLock:     make(chan struct{}, 1),
-		ended:        ended,
-		endPacing:    sync.OnceFunc(func() { close(ended) }),
-		changed:      make(chan struct{}),
-		delayCleared: make(chan struct{}),
+		heldWrites:         &heldWrites{},
+		watches:            map[*openWatch]bool{},
+		random:             rand.Float64,
+		objects:            objects,
+		stepLock:           make(chan struct{}, 1),
+		ended:              ended,
+		endPacing:          sync.OnceFunc(func() { close(ended) }),
+		changed:            make(chan struct{}),
+		callEffectsCleared: make(chan struct{}),
 	}
 	g.path = []*Gate{g}
 	return g

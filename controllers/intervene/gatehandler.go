@@ -48,10 +48,16 @@ func (g *Gate) Handle(w http.ResponseWriter, req *http.Request, next http.Handle
 		g.handleOrFail(w, req, next)
 		return
 	}
-	h, err := g.admitWrite(req, prepared)
-	if errors.Is(err, errBodyUnread) { // paused meanwhile
-		if err := prepareWait(req); err != nil {
-			refuse(w, req, err)
+	h, err := g.admitWrite(req, prepared && !mayRenewLock(recording.DescribeRequest(req)))
+	if errors.Is(err, errBodyUnread) { // paused meanwhile, or it may be a renewal
+		if !prepared {
+			if err := prepareWait(req); err != nil {
+				refuse(w, req, err)
+				return
+			}
+		}
+		if g.renewsLock(req) {
+			g.handleOrFail(w, req, next)
 			return
 		}
 		h, err = g.admitWrite(req, true)
@@ -108,8 +114,7 @@ func (g *Gate) handleHeld(w http.ResponseWriter, req *http.Request, h *heldWrite
 			g.finishWrite(h, nil, http.ErrAbortHandler)
 		}
 	}()
-	read := req.Clone(req.Context()) // of the URL only: the host is that of the reader's transport
-	read.URL.Scheme, read.URL.Host = "http", "ctrlplane.invalid"
+	read := readerRequest(req)
 	if h.stepped != nil {
 		h.change = g.objects.readBefore(read, h.call)
 	}
@@ -121,6 +126,13 @@ func (g *Gate) handleHeld(w http.ResponseWriter, req *http.Request, h *heldWrite
 	}
 	answered = true
 	g.finishWrite(h, resp, nil)
+}
+
+// readerRequest returns a request whose URL an ObjectReader can read: the host is that of its transport.
+func readerRequest(req *http.Request) *http.Request {
+	read := req.Clone(req.Context())
+	read.URL.Scheme, read.URL.Host = "http", "ctrlplane.invalid"
+	return read
 }
 
 // handleOrFail handles a request, or answers with an injected error.

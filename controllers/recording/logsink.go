@@ -15,6 +15,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/klog/v2"
 
+	"github.com/ctrlplane/ctrlplane/internal/words"
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
@@ -24,7 +25,7 @@ const (
 	// Those that say that a sync begins or has ended are not recorded; the record of the
 	// sync has the key.
 	recordedVerbosity = 3
-	maxValueLength    = 300 // bytes of an attribute
+	maxValueLength    = 300 // bytes of an attribute that is not an error
 )
 
 // recordingSink is a controller's logger. It records the lines, and passes on
@@ -103,7 +104,7 @@ func (s *recordingSink) recordLine(level int, err error, msg string, kv []any) {
 		key = s.key
 	}
 	if err != nil {
-		line.Attrs = append(line.Attrs, observe.Attr{Key: "err", Value: truncateValue(err.Error())})
+		line.Attrs = append(line.Attrs, attribute("err", err.Error()))
 	}
 	if len(line.Attrs) == 0 {
 		line.Attrs = nil
@@ -186,7 +187,7 @@ func parseAttrs(attrs []observe.Attr, kv []any, aboutSync bool) ([]observe.Attr,
 			continue
 		}
 		text, object := formatValue(kv[i+1])
-		attrs = append(attrs, observe.Attr{Key: name, Value: truncateValue(text)})
+		attrs = append(attrs, attribute(name, text))
 		switch {
 		case object == "" || name == "kind" || name == "err":
 		case name == "key":
@@ -208,7 +209,7 @@ func syncFailure(l *observe.Logged) string {
 		return ""
 	}
 	for _, a := range l.Attrs {
-		if a.Key != "err" && a.Key != "error" {
+		if !isErrorName(a.Key) {
 			continue
 		}
 		if strings.Contains(l.Message, droppedKey) {
@@ -237,12 +238,16 @@ func keyIn(kv []any) (first string) {
 	return first
 }
 
-func truncateValue(s string) string {
-	if len(s) > maxValueLength {
-		return s[:maxValueLength] + "…"
+// attribute returns an attribute with as much of its text as is kept. Of an error that is as of the call that it is of, with which
+// that of the sync is compared.
+func attribute(name, text string) observe.Attr {
+	if isErrorName(name) {
+		return observe.Attr{Key: name, Value: SyncError(text)}
 	}
-	return s
+	return observe.Attr{Key: name, Value: words.Shorten(text, maxValueLength)}
 }
+
+func isErrorName(name string) bool { return name == "err" || name == "error" }
 
 // named is an object of the API.
 type named interface {

@@ -14,6 +14,7 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/go-logr/logr"
 	"github.com/google/go-cmp/cmp"
@@ -241,6 +242,26 @@ func TestSyncErrorIsReadFromLog(t *testing.T) {
 	}
 }
 
+// The error of a sync is that of its call, also if it is long: package trace compares them. Neither has an object that it quotes.
+func TestLongSyncErrorIsThatOfTheCall(t *testing.T) {
+	upstream := parseUpstreamLogTexts(t)
+	l := line{"deployment/deployment_controller.go", "Error syncing deployment", map[string]any{"deployment": klog.KRef("default", "web")}}
+	for name, text := range map[string]string{
+		"more than an attribute": strings.Repeat("é", maxValueLength),
+		"more than a refusal":    "x" + strings.Repeat("é", MaxRefusal),
+		"an object":              `spec.template: Invalid value: {"password":"hunter2"}: field is immutable`,
+	} {
+		refusal := ResponseSummary{Kind: "Status", Message: text}.Refusal(&observe.Called{Status: 422})
+		s := recordSync(t, func(log logr.Logger, _ *observe.Recorder) { l.log(t, upstream, log.V(2), errors.New(text)) })
+		if s.Error != refusal || !utf8.ValidString(s.Error) || strings.Contains(s.Error, "hunter2") {
+			t.Errorf("%s: got %q, want %q", name, s.Error, refusal)
+		}
+	}
+	if a := attribute("long", "x"+strings.Repeat("é", maxValueLength)); !utf8.ValidString(a.Value) || len(a.Value) > maxValueLength {
+		t.Errorf("got %q", a.Value)
+	}
+}
+
 // Lines that the log's level excludes are recorded, too, and do not reach the log.
 func TestRecordingDoesNotChangeLog(t *testing.T) {
 	var log bytes.Buffer
@@ -263,7 +284,7 @@ func TestRecordingDoesNotChangeLog(t *testing.T) {
 	}
 	want := []observe.Event{
 		&observe.Logged{Controller: "c", Level: -3, Message: "quiet", Attrs: []observe.Attr{
-			{Key: "a", Value: "1"}, {Key: "list", Value: "2 of *v1.Pod"}, {Key: "long", Value: strings.Repeat("x", maxValueLength) + "…"}}},
+			{Key: "a", Value: "1"}, {Key: "list", Value: "2 of *v1.Pod"}, {Key: "long", Value: strings.Repeat("x", maxValueLength-len("…")) + "…"}}},
 		&observe.Logged{Controller: "c", Message: "loud", Attrs: []observe.Attr{{Key: "a", Value: "1"}, {Key: "nothing"}}},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

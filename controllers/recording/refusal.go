@@ -39,21 +39,12 @@ func (s ResponseSummary) Refusal(c *observe.Called) string {
 			}
 		}
 	}
-	return shorten(line, MaxRefusal)
+	return words.Shorten(line, MaxRefusal)
 }
 
 // SyncError returns what is kept of the error of a sync: as Refusal, of which it often has the text.
 func SyncError(text string) string {
-	return shorten(withoutObjects(text), MaxRefusal)
-}
-
-// shorten returns at most limit bytes of a text, with an ellipsis if it was longer. What it returns does not keep the text in
-// memory.
-func shorten(text string, limit int) string {
-	if len(text) > limit {
-		return strings.ToValidUTF8(text[:limit-len(ellipsis)], "") + ellipsis
-	}
-	return strings.Clone(strings.ToValidUTF8(text, ""))
+	return words.Shorten(withoutObjects(text), MaxRefusal)
 }
 
 // budgetCause names the PodDisruptionBudget that does not allow an eviction, which the message does not, with a space before it.
@@ -84,7 +75,7 @@ func Warnings(answer http.Header, c *observe.Called) (list []string) {
 	}
 	parsed, _ := net.ParseWarningHeaders(headers[:min(len(headers), maxWarnings)])
 	for _, w := range parsed[:min(len(parsed), maxWarnings)] {
-		text := shorten(words.OneLine(withoutObjects(w.Text)), maxWarning)
+		text := words.Shorten(words.OneLine(withoutObjects(w.Text)), maxWarning)
 		list = append(list, unique.Make(text).Value()) // many writes have the same
 	}
 	if more := len(headers) - maxWarnings; more > 0 && len(list) > 0 {

@@ -38,9 +38,6 @@ type Config struct {
 	ConfigFile string
 	// Args are further flags of kube-scheduler, as name=value.
 	Args []string
-	// Standby makes Check pass before Start: the scheduler may have to wait until
-	// another process stops leading.
-	Standby bool
 	// Logger receives the scheduler's log.
 	Logger *slog.Logger
 	// Recorder records the attempts to schedule Pods; nil turns recording off.

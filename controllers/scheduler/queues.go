@@ -11,22 +11,25 @@ import (
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
-// Queues counts the Pods that wait for the scheduler, by the queue names of the
+// queueCounts counts the Pods that wait for the scheduler, by the queue names of the
 // metric scheduler_pending_pods, and the Pods that it is working on.
-type Queues struct {
-	Active        int `json:"active"`        // are scheduled next
-	Backoff       int `json:"backoff"`       // wait for the end of their backoff
-	Unschedulable int `json:"unschedulable"` // wait for a change that makes them fit
-	Gated         int `json:"gated"`         // have scheduling gates
-	InFlight      int `json:"inFlight"`      // are being scheduled or bound; counts a Pod twice between the two
+type queueCounts struct {
+	active        int // are scheduled next
+	backoff       int // wait for the end of their backoff
+	unschedulable int // wait for a change that makes them fit
+	gated         int // have scheduling gates
+	inFlight      int // are being scheduled or bound; counts a Pod twice between the two
 }
 
 // Observed returns what is known of the scheduler's queues: none unless it is running.
 // How many Pods were added, taken and done is known with a recorder only.
 func (s *Scheduler) Observed() ([]observe.Queue, error) {
-	numbers, err := s.Queues()
 	inst := s.currentInstance()
-	if err != nil || inst == nil {
+	if inst == nil {
+		return nil, nil
+	}
+	numbers, err := inst.countQueues()
+	if err != nil {
 		return nil, err
 	}
 	row := func(name string, depth int, parked bool) observe.Queue {
@@ -35,15 +38,15 @@ func (s *Scheduler) Observed() ([]observe.Queue, error) {
 		q.Done = q.Gets
 		return q
 	}
-	active := row(activeQueue, numbers.Active, false)
+	active := row(activeQueue, numbers.active, false)
 	attempts := inst.cycles.queue.Snapshot(time.Now())
-	active.InFlight = int64(numbers.InFlight)
+	active.InFlight = int64(numbers.inFlight)
 	active.Gets, active.Done = attempts.Gets, attempts.Done
 	active.Wait, active.Work, active.Unfinished, active.Longest = attempts.Wait, attempts.Work, attempts.Unfinished, attempts.Longest
 	// Without a node upstream keeps Pods in this queue and tries them again without an effect, until there is one.
 	noNodes := inst.upstream.Cache.NodeCount() == 0
 	return []observe.Queue{
-		active, row("backoff", numbers.Backoff, noNodes), row(gatedQueue, numbers.Gated, true), row(unschedulableQueue, numbers.Unschedulable, true),
+		active, row("backoff", numbers.backoff, noNodes), row(gatedQueue, numbers.gated, true), row(unschedulableQueue, numbers.unschedulable, true),
 	}, nil
 }
 
@@ -53,17 +56,13 @@ func (s *Scheduler) currentInstance() *instance {
 	return s.instance
 }
 
-// maxReads bounds how often Queues reads the numbers again because the scheduler
+// maxReads bounds how often countQueues reads the numbers again because the scheduler
 // took a Pod meanwhile. While it keeps taking Pods, the numbers are not all zero.
 const maxReads = 5
 
-// Queues returns the current numbers, or zeros unless the scheduler is running. It
-// never misses a Pod: one that moves between two queues is counted at least once.
-func (s *Scheduler) Queues() (q Queues, err error) {
-	inst := s.currentInstance()
-	if inst == nil {
-		return Queues{}, nil
-	}
+// countQueues returns the current numbers. It never misses a Pod: one that moves between two queues
+// is counted at least once.
+func (inst *instance) countQueues() (q queueCounts, err error) {
 	queue := inst.upstream.SchedulingQueue
 	for range maxReads {
 		cycle := queue.SchedulingCycle() // counts the Pods taken from the active queue
@@ -77,20 +76,20 @@ func (s *Scheduler) Queues() (q Queues, err error) {
 // readQueues reads the numbers in the order in which a Pod passes the queues.
 // Upstream adds a Pod to the next queue before it removes it from the previous one,
 // except on the way to the active queue (TestQueuesAlwaysCountPod).
-func (inst *instance) readQueues() (q Queues, err error) {
+func (inst *instance) readQueues() (q queueCounts, err error) {
 	read := func(g metrics.GaugeMetric) int {
 		n, readErr := readGauge(g)
 		err = errors.Join(err, readErr)
 		return n
 	}
 	queue := inst.upstream.SchedulingQueue
-	q.InFlight = len(queue.InFlightPods())
-	q.InFlight += read(schedulermetrics.Goroutines.WithLabelValues(schedulermetrics.Binding)) // no longer in flight
-	q.Unschedulable = read(schedulermetrics.UnschedulablePods())
-	q.Gated = read(schedulermetrics.GatedPods())
-	q.Backoff = read(schedulermetrics.BackoffPods())
+	q.inFlight = len(queue.InFlightPods())
+	q.inFlight += read(schedulermetrics.Goroutines.WithLabelValues(schedulermetrics.Binding)) // not among those
+	q.unschedulable = read(schedulermetrics.UnschedulablePods())
+	q.gated = read(schedulermetrics.GatedPods())
+	q.backoff = read(schedulermetrics.BackoffPods())
 	queue.GetPod("", "", nil) // takes the queue's lock: no Pod is moving to the active queue
-	q.Active = read(schedulermetrics.ActivePods())
+	q.active = read(schedulermetrics.ActivePods())
 	return q, err
 }
 

@@ -7,11 +7,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"sync"
 	"time"
 
-	"k8s.io/apiserver/pkg/server/healthz"
 	"k8s.io/client-go/rest"
 	schedulerconfig "k8s.io/kubernetes/pkg/scheduler/apis/config"
 
@@ -36,7 +34,6 @@ type Scheduler struct {
 
 	mu       sync.Mutex
 	instance *instance // nil unless the scheduler is running
-	synced   bool      // the caches have synced
 	used     bool      // Start or Close was called
 	err      error     // why the scheduler ended without Close
 }
@@ -100,7 +97,6 @@ func (s *Scheduler) Start(ctx context.Context) error {
 	if s.instance != inst {
 		return errors.New("scheduler: closed while it was starting")
 	}
-	s.synced = true
 	s.recorder.Do(inst.run)
 	go s.watchExit(inst)
 	return nil
@@ -124,7 +120,7 @@ func (s *Scheduler) watchExit(inst *instance) {
 func (s *Scheduler) Close() error {
 	s.mu.Lock()
 	inst := s.instance
-	s.instance, s.used, s.synced = nil, true, false
+	s.instance, s.used = nil, true
 	s.mu.Unlock()
 	defer s.closeDone()
 	if inst == nil {
@@ -142,21 +138,4 @@ func (s *Scheduler) Err() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.err
-}
-
-// Check returns the check for /readyz. It passes while the scheduler is running.
-func (s *Scheduler) Check() healthz.HealthChecker {
-	return healthz.NamedCheck(Name, func(*http.Request) error {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		switch {
-		case s.err != nil:
-			return s.err
-		case s.cfg.Standby && !s.used || s.synced:
-			return nil
-		case s.instance != nil:
-			return errors.New("scheduler: caches have not synced")
-		}
-		return errors.New("scheduler: not started, or closed")
-	})
 }

@@ -2,7 +2,6 @@ package scheduler
 
 import (
 	"context"
-	"encoding/json"
 	"log/slog"
 	"net/http"
 	"strings"
@@ -10,74 +9,19 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apiserver/pkg/authentication/user"
-	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	"k8s.io/component-base/metrics"
 
 	"github.com/ctrlplane/ctrlplane/apiserver/loopback"
+	"github.com/ctrlplane/ctrlplane/internal/testutil/fakeapi"
 	"github.com/ctrlplane/ctrlplane/internal/testutil/leaks"
 )
-
-// fakeServer is an API server that holds some Pods and Nodes and nothing else.
-type fakeServer struct {
-	kinds map[string]metav1.TypeMeta // by path
-	items map[string][]any           // by kind
-}
-
-func newFakeServer(pods ...corev1.Pod) fakeServer {
-	s := fakeServer{map[string]metav1.TypeMeta{}, map[string][]any{}}
-	for _, p := range pods {
-		s.items["Pod"] = append(s.items["Pod"], p)
-	}
-	for gvk := range scheme.Scheme.AllKnownTypes() {
-		gvr, _ := meta.UnsafeGuessKindToResource(gvk)
-		prefix := "/apis/" + gvk.Group + "/"
-		if gvk.Group == "" {
-			prefix = "/api/"
-		}
-		apiVersion, kind := gvk.ToAPIVersionAndKind()
-		s.kinds[prefix+gvk.Version+"/"+gvr.Resource] = metav1.TypeMeta{APIVersion: apiVersion, Kind: kind}
-	}
-	return s
-}
-
-func (s fakeServer) ServeHTTP(w http.ResponseWriter, req *http.Request) {
-	kind, ok := s.kinds[req.URL.Path]
-	if !ok {
-		http.NotFound(w, req)
-		return
-	}
-	items := s.items[kind.Kind]
-	w.Header().Set("Content-Type", "application/json")
-	out := json.NewEncoder(w)
-	if req.URL.Query().Get("watch") == "" {
-		out.Encode(map[string]any{"apiVersion": kind.APIVersion, "kind": kind.Kind + "List",
-			"metadata": metav1.ListMeta{ResourceVersion: "1"}, "items": items})
-		return
-	}
-	if req.URL.Query().Get("sendInitialEvents") == "true" {
-		for _, item := range items {
-			out.Encode(map[string]any{"type": "ADDED", "object": item})
-		}
-	}
-	out.Encode(map[string]any{"type": "BOOKMARK", "object": metav1.PartialObjectMetadata{
-		TypeMeta: kind,
-		ObjectMeta: metav1.ObjectMeta{
-			ResourceVersion: "1",
-			Annotations:     map[string]string{metav1.InitialEventsAnnotationKey: "true"},
-		},
-	}})
-	w.(http.Flusher).Flush()
-	<-req.Context().Done()
-}
 
 func connectFunc(h http.Handler) func(user.Info) *rest.Config {
 	return func(who user.Info) *rest.Config { return loopback.ClientConfig(h, who) }
@@ -85,22 +29,16 @@ func connectFunc(h http.Handler) func(user.Info) *rest.Config {
 
 func TestStartAndCloseSeveralTimes(t *testing.T) {
 	defer leaks.VerifyNone(t, goleak.IgnoreCurrent())
-	server := newFakeServer()
+	server := fakeapi.New()
 	for range 3 {
 		s, err := New(Config{Connect: connectFunc(server), Logger: slog.New(slog.DiscardHandler)})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := s.Check().Check(nil); err == nil {
-			t.Error("ready before Start")
-		}
 		if err := s.Start(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		if err := s.Check().Check(nil); err != nil {
-			t.Errorf("started, but not ready: %v", err)
-		}
-		if q, err := s.Queues(); err != nil || q != (Queues{}) {
+		if q, err := s.currentInstance().countQueues(); err != nil || q != (queueCounts{}) {
 			t.Errorf("queues: %+v, %v", q, err)
 		}
 		if err := s.Start(t.Context()); err == nil {
@@ -110,11 +48,11 @@ func TestStartAndCloseSeveralTimes(t *testing.T) {
 			t.Fatal(err)
 		}
 		<-s.Done()
-		if err := s.Check().Check(nil); err == nil {
-			t.Error("closed, but ready")
-		}
 		if s.Close() != nil || s.Err() != nil {
 			t.Errorf("second Close failed, or Err is not nil: %v", s.Err())
+		}
+		if err := s.Start(t.Context()); err == nil {
+			t.Error("started after Close")
 		}
 	}
 }
@@ -133,12 +71,12 @@ func TestQueuesDoNotOutliveScheduler(t *testing.T) {
 		}
 	}
 	for _, tc := range []struct {
-		server fakeServer
-		want   Queues
+		server fakeapi.Server
+		want   queueCounts
 	}{
-		{newFakeServer(gated("a"), gated("b")), Queues{Gated: 2}},
-		{newFakeServer(gated("a")), Queues{Gated: 1}},
-		{newFakeServer(), Queues{}},
+		{fakeapi.New(gated("a"), gated("b")), queueCounts{gated: 2}},
+		{fakeapi.New(gated("a")), queueCounts{gated: 1}},
+		{fakeapi.New(), queueCounts{}},
 	} {
 		s, err := New(Config{Connect: connectFunc(tc.server), Logger: slog.New(slog.DiscardHandler)})
 		if err != nil {
@@ -147,14 +85,13 @@ func TestQueuesDoNotOutliveScheduler(t *testing.T) {
 		if err := s.Start(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		got, err := s.Queues()
-		if diff := cmp.Diff(tc.want, got); diff != "" || err != nil {
-			t.Error(err, diff)
+		if got, err := s.currentInstance().countQueues(); err != nil || got != tc.want {
+			t.Errorf("got %+v, %v, want %+v", got, err, tc.want)
 		}
 		if err := s.Close(); err != nil {
 			t.Fatal(err)
 		}
-		if got, err := s.Queues(); err != nil || got != (Queues{}) {
+		if got, err := s.Observed(); err != nil || got != nil {
 			t.Errorf("closed: %+v, %v", got, err)
 		}
 	}
@@ -163,12 +100,12 @@ func TestQueuesDoNotOutliveScheduler(t *testing.T) {
 // A Pod whose binding fails again and again is always counted, also while it moves
 // between queues.
 func TestQueuesAlwaysCountPod(t *testing.T) {
-	server := newFakeServer(corev1.Pod{
+	server := fakeapi.New(corev1.Pod{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"},
 		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "a", UID: "a", ResourceVersion: "1"},
 		Spec:       corev1.PodSpec{SchedulerName: corev1.DefaultSchedulerName},
 	})
-	server.items["Node"] = []any{corev1.Node{
+	server.Items["Node"] = []any{corev1.Node{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "Node"},
 		ObjectMeta: metav1.ObjectMeta{Name: "n", UID: "n", ResourceVersion: "1"},
 		Status:     corev1.NodeStatus{Allocatable: corev1.ResourceList{corev1.ResourcePods: resource.MustParse("10")}},
@@ -197,11 +134,11 @@ func TestQueuesAlwaysCountPod(t *testing.T) {
 	}()
 	reads, missed := 0, 0
 	for deadline := time.Now().Add(time.Minute); tries.Load() < enough; reads++ {
-		q, err := s.Queues()
+		q, err := s.currentInstance().countQueues()
 		if err != nil {
 			t.Fatal(err)
 		}
-		if q == (Queues{}) {
+		if q == (queueCounts{}) {
 			missed++
 		}
 		if time.Now().After(deadline) {
@@ -224,7 +161,7 @@ func TestSecondSchedulerInProcessIsRefused(t *testing.T) {
 	defer leaks.VerifyNone(t, goleak.IgnoreCurrent())
 	var all []*Scheduler
 	for range 2 {
-		s, err := New(Config{Connect: connectFunc(newFakeServer()), Logger: slog.New(slog.DiscardHandler)})
+		s, err := New(Config{Connect: connectFunc(fakeapi.New()), Logger: slog.New(slog.DiscardHandler)})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -237,9 +174,6 @@ func TestSecondSchedulerInProcessIsRefused(t *testing.T) {
 		t.Errorf("second scheduler: %v", err)
 	}
 	<-all[1].Done()
-	if err := all[0].Check().Check(nil); err != nil {
-		t.Errorf("first scheduler: %v", err)
-	}
 	if err := all[0].Close(); err != nil {
 		t.Error(err)
 	}
@@ -265,20 +199,4 @@ func TestStartIsCanceled(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 	<-s.Done()
-}
-
-func TestStandbyIsReady(t *testing.T) {
-	s, err := New(Config{Standby: true, Logger: slog.New(slog.DiscardHandler)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := s.Check().Check(nil); err != nil {
-		t.Errorf("on standby, but not ready: %v", err)
-	}
-	if err := s.Close(); err != nil {
-		t.Error(err)
-	}
-	if err := s.Start(t.Context()); err == nil {
-		t.Error("started after Close")
-	}
 }

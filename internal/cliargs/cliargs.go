@@ -29,13 +29,13 @@ func Object(verb string, args []string) (kind, name string, err error) {
 }
 
 // ControllerNames returns the names in the arguments, which may be separated by commas, or
-// control.AllControllers. Whether there are such controllers is not checked.
+// control.All. Whether there are such controllers is not checked.
 func ControllerNames(verb string, args []string, all bool) ([]string, error) {
 	switch {
 	case all && len(args) > 0:
 		return nil, usage.Errorf("controllers %s: controller names and --all exclude each other: use one of them", verb)
 	case all:
-		return []string{control.AllControllers}, nil
+		return []string{control.All}, nil
 	case strings.ContainsAny(strings.Join(args, ""), "?#%*"):
 		return nil, usage.Errorf(`controllers %s: unknown controllers %q: "ctrlplane controllers" lists them`, verb, strings.Join(args, " "))
 	}
@@ -46,32 +46,32 @@ func ControllerNames(verb string, args []string, all bool) ([]string, error) {
 	return names, nil
 }
 
-// ClientNames returns the names of clients in the arguments, or control.AllControllers.
+// ClientNames returns the names of clients in the arguments, or control.All.
 // Whether there are such clients is not checked.
 func ClientNames(verb string, args []string, all bool) ([]string, error) {
 	switch {
 	case all && len(args) > 0:
 		return nil, usage.Errorf("clients %s: client names and --all exclude each other: use one of them", verb)
 	case all:
-		return []string{control.AllControllers}, nil
-	case len(args) == 0 || slices.Contains(args, "") || slices.Contains(args, control.AllControllers):
+		return []string{control.All}, nil
+	case len(args) == 0 || slices.Contains(args, "") || slices.Contains(args, control.All):
 		return nil, usage.Errorf(`clients %s: missing client name: "ctrlplane clients" lists them`, verb)
 	}
 	return args, nil
 }
 
 // Delay returns the names and the delay in NAME… DURATION. The names are of controllers,
-// or of others of which verb and noun say what they are.
-func Delay(verb, noun string, args []string) (names []string, d time.Duration, err error) {
+// or of others of which plural and noun say what they are.
+func Delay(plural, noun string, args []string) (names []string, d time.Duration, err error) {
 	if len(args) == 0 {
-		return nil, 0, usage.Errorf("%s delay: missing %s name and duration: write NAME 500ms", verb, noun)
+		return nil, 0, usage.Errorf("%s delay: missing %s name and duration: write NAME 500ms", plural, noun)
 	}
 	last := len(args) - 1
 	if d, err = time.ParseDuration(args[last]); err != nil {
-		return nil, 0, usage.Errorf("%s delay: %q is not a duration: write one such as 500ms or 2s after the names", verb, args[last])
+		return nil, 0, usage.Errorf("%s delay: %q is not a duration: write one such as 500ms or 2s after the names", plural, args[last])
 	}
 	if d <= 0 {
-		return nil, 0, usage.Errorf(`%s delay: %v is not positive: use a longer delay, or "ctrlplane %[1]s clear"`, verb, d)
+		return nil, 0, usage.Errorf(`%s delay: %v is not positive: use a longer delay, or "ctrlplane %[1]s clear"`, plural, d)
 	}
 	return args[:last], d, nil
 }

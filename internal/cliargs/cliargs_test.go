@@ -34,7 +34,7 @@ func TestControllerNames(t *testing.T) {
 		want []string // nil = refused
 	}{
 		{[]string{"job", "deployment,replicaset"}, false, []string{"job", "deployment", "replicaset"}},
-		{nil, true, []string{control.AllControllers}},
+		{nil, true, []string{control.All}},
 		{[]string{"job"}, true, nil}, {nil, false, nil}, {[]string{""}, false, nil}, {[]string{"job,"}, false, nil},
 		{[]string{"job,,cronjob"}, false, nil}, {[]string{"*"}, false, nil}, {[]string{"operator/site"}, false, []string{"operator/site"}},
 	} {

@@ -33,3 +33,12 @@ func ChangesState(group, resource, subresource string) bool {
 	isLease := group == "coordination.k8s.io" && resource == "leases"
 	return !isLease && StoresObject(group, resource, subresource)
 }
+
+// LeaderAnnotation is that of the ConfigMaps and Endpoints in which the leader elections of some libraries keep what others keep in a
+// Lease, as the one of Python does.
+const LeaderAnnotation = "control-plane.alpha.kubernetes.io/leader"
+
+// MayBeLock reports whether the objects of a resource may have a LeaderAnnotation that is renewed.
+func MayBeLock(group, resource, subresource string) bool {
+	return group == "" && subresource == "" && (resource == "configmaps" || resource == "endpoints")
+}

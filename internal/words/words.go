@@ -30,6 +30,16 @@ func Cut(s string, limit int) string {
 	return strings.Clone(s)
 }
 
+// Shorten returns at most limit bytes of a text, with an ellipsis if it was longer. What it returns does not keep the text in
+// memory.
+func Shorten(text string, limit int) string {
+	const ellipsis = "…"
+	if len(text) > limit {
+		return strings.ToValidUTF8(text[:limit-len(ellipsis)], "") + ellipsis
+	}
+	return strings.Clone(strings.ToValidUTF8(text, ""))
+}
+
 // Times returns "once" or "7 times".
 func Times[N integer](n N) string {
 	if n == 1 {

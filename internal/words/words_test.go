@@ -14,6 +14,14 @@ func TestCount(t *testing.T) {
 	}
 }
 
+func TestShorten(t *testing.T) {
+	for in, want := range map[string]string{"": "", "short": "short", "a\xffb": "ab", "longer": "lo…", "lé日日": "l…", "日日": "…"} {
+		if got := Shorten(in, 5); got != want {
+			t.Errorf("%q: got %q, want %q", in, got, want)
+		}
+	}
+}
+
 func TestTimes(t *testing.T) {
 	for n, want := range map[int32]string{0: "0 times", 1: "once", 7: "7 times"} {
 		if got := Times(n); got != want {

@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/ctrlplane/ctrlplane/internal/oneline"
 	"github.com/ctrlplane/ctrlplane/internal/words"
 	"github.com/ctrlplane/ctrlplane/observe"
 )
@@ -70,7 +71,7 @@ func (i *Inspector) dependents(ctx context.Context, r resource, u *unstructured.
 		problems = append(problems, fmt.Errorf("it has %d dependents, the last %d are left out", len(found), over))
 		found = found[:maxDependents]
 	}
-	return found, joinErrors(problems)
+	return found, oneline.Join(problems...)
 }
 
 // listOwned lists the objects of a resource that u owns.

@@ -17,6 +17,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/ctrlplane/ctrlplane/internal/objectclients"
+	"github.com/ctrlplane/ctrlplane/internal/oneline"
 	"github.com/ctrlplane/ctrlplane/internal/requestlog"
 	"github.com/ctrlplane/ctrlplane/observe"
 )
@@ -52,14 +53,14 @@ func New(cfg *rest.Config) (*Inspector, error) {
 // UID, Gone is set and there is no YAML.
 //
 // An inspection takes at most 3 s. If some owners or dependents could not be found, it
-// is returned with an [*IncompleteError]. With any other error it is empty.
+// is returned with an error that says so. With any other error it is empty.
 func (i *Inspector) Inspect(ctx context.Context, o observe.Object) (observe.Inspection, error) {
 	ctx, cancel := context.WithTimeoutCause(requestlog.Discard(ctx), i.timeout,
 		fmt.Errorf("no answer within %s: %w", i.timeout, context.DeadlineExceeded))
 	defer cancel()
 	found, err := i.inspect(ctx, o)
 	if err != nil {
-		err = &oneLineError{fmt.Errorf("inspect %s: %w", o, err)}
+		err = oneline.Error(fmt.Errorf("inspect %s: %w", o, err))
 	}
 	return found, err
 }
@@ -82,7 +83,10 @@ func (i *Inspector) inspect(ctx context.Context, o observe.Object) (observe.Insp
 	if found.YAML, err = renderYAML(u, r.GroupResource() == secrets); err != nil {
 		return observe.Inspection{}, err
 	}
-	return found, newIncompleteError(ownersErr, dependentsErr)
+	if err := oneline.Join(ownersErr, dependentsErr); err != nil {
+		return found, fmt.Errorf("incomplete: %w", err)
+	}
+	return found, nil
 }
 
 // get returns an object and its resource. The object is nil if it does not exist.
@@ -150,5 +154,5 @@ func (i *Inspector) owners(ctx context.Context, u *unstructured.Unstructured) ([
 		}
 		owners = append(owners, o)
 	}
-	return owners, joinErrors(problems)
+	return owners, oneline.Join(problems...)
 }

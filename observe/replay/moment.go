@@ -88,7 +88,7 @@ func (m *Moment) fromRecords() observe.Snapshot {
 			if c.ProcessState() != e.ProcessState() {
 				c.Since = r.Time
 			}
-			c.State, c.Reason, c.Interventions, c.Process = e.State, e.Reason, e.Interventions, e.Process
+			c.State, c.Reason, c.Interventions, c.Process, c.Gone = e.State, e.Reason, e.Interventions, e.Process, e.Gone
 		case *observe.QueueChanged:
 			q := observe.Queue{
 				Controller: e.Controller, Name: e.Queue, Depth: e.Depth, Peak: max(e.Depth, e.MaxDepth), InFlight: e.InFlight,

@@ -284,7 +284,7 @@ func (r *Recorder) writeRemaining() {
 	defer cancel()
 	now, err := r.takeSnapshot(ctx)
 	r.fail(err)
-	for r.writeRecords(); r.err == nil && r.after < now.Journal.Last && ctx.Err() == nil; r.writeRecords() {
+	for r.writeRecords(); r.after < now.Journal.Last && ctx.Err() == nil; r.writeRecords() {
 		sleep.For(ctx, time.Millisecond)
 	}
 	if r.after < now.Journal.Last {

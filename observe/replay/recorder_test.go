@@ -241,7 +241,7 @@ func TestRotationSparesAnotherFile(t *testing.T) {
 	}
 }
 
-// TestWriteErrorIsReportedOnce records to a file that is closed.
+// TestWriteErrorIsReportedOnce records to a file that is closed. OnRecord gets the last records nevertheless.
 func TestWriteErrorIsReportedOnce(t *testing.T) {
 	file, err := Create(filepath.Join(t.TempDir(), "recording.jsonl"))
 	if err != nil {
@@ -251,15 +251,28 @@ func TestWriteErrorIsReportedOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	var reported []error
-	src := &fakeSource{records: []observe.Record{record(1, 0)}, now: snapshots()[0]}
+	src := slowSource{&fakeSource{records: []observe.Record{record(1, 0), record(2, 0), record(3, 0), record(4, 0), record(5, 0)}, now: snapshots()[0]}}
+	src.now.Journal.Last = 5
 	var seen []uint64
 	r := Start(Config{Source: src, File: file, OnError: func(err error) { reported = append(reported, err) }, OnRecord: func(r observe.Record) { seen = append(seen, r.Seq) }})
+	r.Capture(t.Context()) // which notices the error
 	if err := r.Close(); !errors.Is(err, os.ErrClosed) {
 		t.Errorf("error %v", err)
 	}
-	if len(reported) != 1 || !slices.Equal(seen, []uint64{1}) {
-		t.Errorf("reported %v, records %v", reported, seen)
+	if len(reported) != 1 || !slices.Equal(seen, []uint64{1, 2, 3, 4, 5}) || r.Missed() != 0 {
+		t.Errorf("reported %v, records %v, %d missed", reported, seen, r.Missed())
 	}
+}
+
+// slowSource has one more record each time, as if the others were still being appended.
+type slowSource struct{ *fakeSource }
+
+func (s slowSource) Records(ctx context.Context, q observe.Query) (observe.Page, error) {
+	page, err := s.fakeSource.Records(ctx, q)
+	if len(page.Records) > 1 {
+		page.Records, page.Next = page.Records[:1], page.Records[0].Seq
+	}
+	return page, err
 }
 
 func TestResourcesAreWrittenWhenTheyChange(t *testing.T) {

@@ -65,11 +65,9 @@ const otherNamespace = "item references an owner but does not match namespaces"
 // is in another namespace; else nil.
 func (n *Node) ownerElsewhere(owner *observe.Object) *observe.Object {
 	for s := n.causedBy; s != nil && s.Kind == Sync; s = s.causedBy {
-		for _, line := range s.LogLines {
-			attrs, found := strings.CutPrefix(line, otherNamespace)
-			_, key, _ := strings.Cut(attrs, " owner=")
-			key = key[strings.LastIndexByte(key, ' ')+1:] // after the kind
-			if namespace, name, _ := strings.Cut(key, "/"); found && name == owner.Name {
+		for _, found := range s.foreignOwners {
+			key := found[strings.LastIndexByte(found, ' ')+1:]
+			if namespace, name, _ := strings.Cut(key, "/"); name == owner.Name {
 				o := *owner
 				o.Namespace = namespace
 				return &o

@@ -96,7 +96,7 @@ func (p *painter) lastReceived(n *Node) string {
 	default:
 		changed = "in namespace " + e.Object.Namespace
 	}
-	return fmt.Sprintf(" The last event of another client's change %s that %s had received before, %s earlier: %s %s.", changed, words.OneLine(cmp.Or(e.Client, p.actor(n))), p.formatDuration(n.Time.Sub(e.Time)), p.objectName(canonicalObject(e.Object)), e.Change)
+	return fmt.Sprintf(" The last event of another client's change %s that %s had received before, %s earlier: %s %s.", changed, words.OneLine(cmp.Or(e.Client, p.actor(n))), p.formatDuration(n.Time.Sub(e.Time)), p.objectName(&e.Object), e.Change)
 }
 
 // writeLinks draws the links, except what repeats.

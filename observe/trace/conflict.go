@@ -28,7 +28,7 @@ func (g *graph) noteConflicts(outside []*Node) {
 			}
 		}
 		for _, w := range n.wrote {
-			p, version := placeOfWritten(w), versionNumber(w)
+			p, version := placeOfWritten(w), observe.VersionNumber(w.ResourceVersion)
 			if before, known := last[p]; !known || version > before.version {
 				last[p] = storedWrite{n, version}
 			}
@@ -51,11 +51,11 @@ func (g *graph) storedWrites(outside []*Node) map[place][]storedWrite {
 	}
 	for _, n := range g.calls {
 		for _, w := range n.wrote {
-			add(placeOfWritten(w), storedWrite{n, versionNumber(w)})
+			add(placeOfWritten(w), storedWrite{n, observe.VersionNumber(w.ResourceVersion)})
 		}
 	}
 	for _, n := range outside {
-		if version, err := strconv.ParseUint(n.ResourceVersion, 10, 64); err == nil && !n.writeRecorded {
+		if version := observe.VersionNumber(n.ResourceVersion); version != 0 && !n.writeRecorded {
 			add(placeOf(n.Object), storedWrite{n, version})
 		}
 	}

@@ -180,22 +180,25 @@ func TestARefusalByARestoreIsNoModification(t *testing.T) {
 	}
 }
 
-// The error of a sync is the message as the API server sent it, which ends with a space after a deletion.
+// The error of a sync is the message as the API server sent it, which ends with a space after a deletion. That of a webhook may
+// have several lines.
 func TestSyncEndsInConflictWithADeletion(t *testing.T) {
 	refused := updateOfDeleted(t)
 	refused.Sync = 1
-	records := clientCalls(observe.Called{Verb: "create", Status: 201, ResourceVersion: "7", Wrote: deploymentWritten("7", false)}, refused)
-	records[1].Event.(*observe.Called).Client = nil
-	at := records[1].Time
-	records = append(records,
-		observe.Record{Seq: 4, Time: at.Add(-time.Millisecond), Event: &observe.Delivered{Controller: "kubectl (admin)", Change: observe.Added, Object: deployment("web"), ResourceVersion: "7"}},
-		observe.Record{Seq: 5, Time: at.Add(time.Millisecond), Event: &observe.Synced{Controller: "kubectl (admin)", ID: 1, Key: "default/web", Cause: 4, Retried: true, Error: refused.Error + " "}})
-	tree, err := Build(records, deployment("web"), Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if want, text := "; conflict, will retry\n", writeString(t, tree, Text, Style{}); !strings.Contains(text, want) {
-		t.Errorf("no %q in:\n%s", want, text)
+	for _, text := range []string{refused.Error + " ", strings.Replace(refused.Error, ": ", ":\n\n", 1)} {
+		records := clientCalls(observe.Called{Verb: "create", Status: 201, ResourceVersion: "7", Wrote: deploymentWritten("7", false)}, refused)
+		records[1].Event.(*observe.Called).Client = nil
+		at := records[1].Time
+		records = append(records,
+			observe.Record{Seq: 4, Time: at.Add(-time.Millisecond), Event: &observe.Delivered{Controller: "kubectl (admin)", Change: observe.Added, Object: deployment("web"), ResourceVersion: "7"}},
+			observe.Record{Seq: 5, Time: at.Add(time.Millisecond), Event: &observe.Synced{Controller: "kubectl (admin)", ID: 1, Key: "default/web", Cause: 4, Retried: true, Error: text}})
+		tree, err := Build(records, deployment("web"), Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want, got := "; conflict, will retry\n", writeString(t, tree, Text, Style{}); !strings.Contains(got, want) {
+			t.Errorf("%q: no %q in:\n%s", text, want, got)
+		}
 	}
 }
 

@@ -2,8 +2,9 @@ package trace
 
 import (
 	"slices"
-	"strconv"
 	"time"
+
+	"github.com/ctrlplane/ctrlplane/observe"
 )
 
 // maxConditionsDelay is how long after a write of a CustomResourceDefinition the API server sets its conditions: upstream
@@ -45,11 +46,7 @@ func (n *Node) definitionVersion() uint64 {
 	if n.Kind != Outside {
 		return n.storedVersion(*n.Object)
 	}
-	version, err := strconv.ParseUint(n.ResourceVersion, 10, 64)
-	if err != nil {
-		return 0
-	}
-	return version
+	return observe.VersionNumber(n.ResourceVersion)
 }
 
 // conditionsNote says what the API server does in a write that is linked by linkDefinitions.

@@ -28,7 +28,7 @@ func createdFor(records []observe.Record, about observe.Object) []observe.Object
 		if s == nil || !isKeyOfAny(s, byKey[s.Key]) {
 			continue
 		}
-		o := *canonicalObject(c.Object)
+		o := c.Object
 		o.UID = ""
 		if slices.ContainsFunc(byKey[o.Key()], o.Same) {
 			continue // an earlier one of its name was deleted

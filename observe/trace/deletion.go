@@ -7,24 +7,6 @@ import (
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
-// marked is the delete that has marked the object, which still exists. It is a change of the
-// object; to Why it is its deletion, too.
-const marked What = "marked as deleted"
-
-// noteDeletion notes the delete that marks an object, until something removes the object or
-// brings it back.
-func (n *Node) noteDeletion(last map[What]*Node, effect What, about observe.Object) {
-	switch {
-	case effect == Deleted && n.Verb != observe.VerbRestore:
-		n.markedBy = last[marked]
-		delete(last, marked)
-	case effect == Deleted, effect == Created, n.Verb == observe.VerbRestore:
-		delete(last, marked)
-	case effect == Changed && n.marks(&about):
-		last[marked] = cmp.Or(last[marked], n)
-	}
-}
-
 // marks reports whether n has only marked an object as deleted, alone or with others.
 func (n *Node) marks(o *observe.Object) bool {
 	deleted, wrote := n.wroteTo(*o)
@@ -44,11 +26,11 @@ func (n *Node) decisive() *Node {
 
 // deletion returns the node with which the chain of a deletion begins: the removal if its causes
 // include the delete that has marked the object, otherwise that delete.
-func deletion(last map[What]*Node) *Node {
-	if by := last[marked]; by != nil {
+func deletion(last *lastWrites) *Node {
+	if by := last.marked; by != nil {
 		return by
 	}
-	removal := last[Deleted]
+	removal := last.of[Deleted]
 	if removal.isApart() {
 		return removal.markedBy
 	}
@@ -62,25 +44,25 @@ func (n *Node) isApart() bool {
 
 // addDeletion adds what belongs to the deletion of the object and is not in the chain: what
 // removed it, or the delete because of which it is going to be removed.
-func (c *Chain) addDeletion(last map[What]*Node) {
-	n := last[marked]
+func (c *Chain) addDeletion(last *lastWrites) {
+	n := last.marked
 	c.held = n != nil && c.What == Deleted
 	if n == nil && (c.What == Deleted || c.isRemovedSince(last)) {
-		n = last[Deleted]
+		n = last.of[Deleted]
 	}
-	if n != nil && !slices.Contains(c.Links, n) && !slices.Contains(c.Since, n) && (n == last[marked] || n.isApart()) {
+	if n != nil && !slices.Contains(c.Links, n) && !slices.Contains(c.Since, n) && (n == last.marked || n.isApart()) {
 		c.Since = append(c.Since, n)
 	}
 }
 
 // isRemovedSince reports whether the object was removed after the explained change, and does not exist again.
-func (c *Chain) isRemovedSince(last map[What]*Node) bool {
-	n := last[Deleted]
+func (c *Chain) isRemovedSince(last *lastWrites) bool {
+	n := last.of[Deleted]
 	if n == nil || !n.Time.After(c.Links[0].Time) {
 		return false
 	}
 	isBefore := func(by *Node) bool { return by == nil || compareTime(by, n) < 0 }
-	return isBefore(last[Created]) && isBefore(last[restored])
+	return isBefore(last.of[Created]) && isBefore(last.restored)
 }
 
 // isRemovedApart reports whether Since also has the write that removed the object, which n has marked.

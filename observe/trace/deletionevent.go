@@ -31,7 +31,7 @@ func (c *Chain) quoteReason(records []observe.Record) {
 	for i := range records {
 		r := &records[i]
 		e, ok := r.Event.(*observe.Called)
-		if !ok || e.Event == nil || e.Controller != by.Controller || e.Failed() || !canonicalObject(e.Event.Regarding).Same(c.About) {
+		if !ok || e.Event == nil || e.Controller != by.Controller || e.Failed() || !e.Event.Regarding.Same(c.About) {
 			continue
 		}
 		if before := by.End().Sub(eventTime(e, r.Time)); before >= 0 && before <= maxBeforeDelete+by.Took {

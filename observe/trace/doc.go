@@ -61,6 +61,9 @@
 // another process, or by the API server itself. What a controller does by a timer of
 // its own, outside of any sync, has no cause.
 //
+// An object that is asked for has its group, resource, kind, namespace and name, as Inspect returns them: operators are known
+// by the name of the kind.
+//
 // The files, in the order of the work:
 //
 //   - what is read: follow.go (records and state), find.go and actor.go (whose name is given), past.go
@@ -70,7 +73,7 @@
 //     merged.go, replacements.go and specchange.go syncs to events, loosecalls.go, nodetimers.go, orphanedpods.go
 //     and evictions.go calls outside of syncs, crdinstances.go what the API server does for CustomResourceDefinitions;
 //   - what is noted at a node: noeffect.go, nostatus.go, conflict.go, absentowner.go, duestart.go, ignored.go;
-//   - trace.go has Build, with prune.go and unexplained.go for what it leaves out; why.go has Why, with deletion.go,
+//   - trace.go has Build, with prune.go and unexplained.go for what it leaves out; why.go has Why, with lastwrites.go, deletion.go,
 //     deletionevent.go, helddeletion.go, refusedevictions.go, since.go, userchanges.go and unknown.go; loop.go finds hot
 //     loops, lastchange.go and createdfor.go what others ask for;
 //   - what holds at present, beside a chain: failing.go, failingwrites.go (with renamed.go and backoff.go),

@@ -321,7 +321,7 @@ func (r *rawJournal) checkCertain(t *testing.T, n *Node) {
 			return
 		}
 		c := r.called[cause]
-		if c.Failed() || !c.IsWrite() || canonicalObject(c.Object).Name != d.Object.Name || c.Object.Resource != d.Object.Resource {
+		if c.Failed() || !c.IsWrite() || c.Object.Name != d.Object.Name || c.Object.Resource != d.Object.Resource {
 			t.Errorf("%s: call %+v cannot have made %+v", n.ID, c, d)
 		}
 		if began := r.at[cause].Time.Add(-c.Took); r.at[n.ID].Time.Before(began) {

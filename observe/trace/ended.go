@@ -19,7 +19,6 @@ func MayHaveEnded(now observe.Snapshot) bool {
 
 // NotRunning says which operators that work for an object do not run, one sentence each.
 func NotRunning(now observe.Snapshot, records []observe.Record, about observe.Object, s Style) []string {
-	about = *canonicalObject(about)
 	return newPainter(s, phrases{}).notRunning(Options{State: now}, records, about, map[string]bool{})
 }
 
@@ -29,7 +28,7 @@ func (p *painter) notRunning(o Options, records []observe.Record, about observe.
 	now := o.State
 	for i := range now.Controllers {
 		c := &now.Controllers[i]
-		hasLeft := o.AtEnd && strings.Contains(c.Reason, observe.ReasonEnded)
+		hasLeft := o.AtEnd && c.Gone == observe.GoneEnded
 		if hasLeft || said[c.Name] || c.ProcessState() == observe.StateOff && runsUnreported(now, c.Name) || hasSuccessor(now, c, about) {
 			continue
 		}
@@ -189,17 +188,16 @@ func reactions(client string, records []observe.Record, about observe.Object) (e
 	for i := range records {
 		switch e := records[i].Event.(type) {
 		case *observe.Delivered:
-			delivered[records[i].Seq] = canonicalObject(e.Object)
+			delivered[records[i].Seq] = &e.Object
 		case *observe.Called:
 			of := delivered[e.Cause]
 			if e.Controller != client || of == nil || !e.IsWrite() || e.Failed() || e.Verb == "delete" {
 				continue
 			}
-			written := canonicalObject(e.Object)
-			if written.Same(*of) && e.Subresource != "status" {
+			if e.Object.Same(*of) && e.Subresource != "status" {
 				continue
 			}
-			if causes[e.Cause] = true; of.Same(about) || written.Same(about) {
+			if causes[e.Cause] = true; of.Same(about) || e.Object.Same(about) {
 				last = records[i].Time
 			}
 		}
@@ -209,5 +207,5 @@ func reactions(client string, records []observe.Record, about observe.Object) (e
 
 // hasWritten reports whether a call has written an object.
 func hasWritten(c *observe.Called, about observe.Object) bool {
-	return c.IsWrite() && !c.Failed() && canonicalObject(c.Object).Same(about)
+	return c.IsWrite() && !c.Failed() && c.Object.Same(about)
 }

@@ -64,7 +64,7 @@ func TestOperatorOfDevThatHasEnded(t *testing.T) {
 	now.Process.EndedOperator = observe.EndedOperator{Time: workStart, Reason: "the operator exited with code 2: panic: x"}
 	off := now
 	off.Controllers = slices.Clone(now.Controllers)
-	off.Controllers[0].State, off.Controllers[0].Reason, off.Controllers[0].Since = observe.StateOff, observe.ReasonEnded, workStart
+	off.Controllers[0].State, off.Controllers[0].Reason, off.Controllers[0].Since = observe.StateOff, observe.GoneEnded.Reason(nil), workStart
 	wrote := observe.Record{Seq: 9, Time: workStart, Event: &observe.Called{Controller: "operator/site", Verb: "create", Status: 201, Object: deployment("web")}}
 	const dev = "The operator of dev has not run since 12:00:00.000 (40.0 s): it exited with code 2: panic: x; dev starts it again when a source changes."
 	for name, tc := range map[string]struct {
@@ -103,7 +103,7 @@ func paused(s observe.Snapshot) observe.Snapshot {
 
 // A controller that runs for the objects in the place of one that has ended, under another name, makes up for it.
 func TestOperatorsThatAreReplaced(t *testing.T) {
-	ended := observe.Controller{Name: "operator/site", State: "off", Reason: observe.ReasonEnded, Since: workStart}
+	ended := observe.Controller{Name: "operator/site", State: "off", Reason: observe.GoneEnded.Reason(nil), Gone: observe.GoneEnded, Since: workStart}
 	other := func(name, state string, watches ...string) observe.Controller {
 		return observe.Controller{Name: name, State: state, Watches: watches, Since: workStart}
 	}

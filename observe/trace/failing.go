@@ -33,7 +33,6 @@ func FailingKeys(now observe.Snapshot, records []observe.Record, about observe.O
 // neededBy returns an object and those whose failures are its own: what its controllers have created for it and, of a
 // Node, which is not Ready while it is not renewed, its Lease.
 func neededBy(records []observe.Record, about observe.Object) []observe.Object {
-	about = *canonicalObject(about)
 	objects := createdFor(records, about)
 	if about.GroupResource() == "nodes" {
 		objects = append(objects, observe.Object{Group: "coordination.k8s.io", Resource: "leases", Kind: "Lease", Namespace: "kube-node-lease", Name: about.Name})

@@ -16,9 +16,9 @@ func Find(records []observe.Record, kind, namespace, name string) (observe.Objec
 		var o observe.Object
 		switch e := records[i].Event.(type) {
 		case *observe.Called:
-			o = *canonicalObject(e.Object)
+			o = e.Object
 		case *observe.Delivered:
-			o = *canonicalObject(e.Object)
+			o = e.Object
 		default:
 			continue
 		}
@@ -52,7 +52,7 @@ func keyObjects(records []observe.Record, controller, queue, key string) []obser
 		if !ok || d.Controller != controller || len(d.Queues)+len(d.Later) == 0 {
 			continue
 		}
-		o := *canonicalObject(d.Object)
+		o := d.Object
 		o.UID = ""
 		list := &elsewhere
 		if queuedIn(d, queue) {

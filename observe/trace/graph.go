@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -86,11 +85,12 @@ func (g *graph) addCall(r *observe.Record, c *observe.Called) {
 	if !c.IsWrite() && (!c.Failed() || c.Client != nil) { // clients such as kubectl ask whether an object exists
 		return
 	}
+	o := c.Object // the node's is completed
 	n := &Node{
 		ID: fmt.Sprintf("r%d", r.Seq), Kind: Call, Time: callStart(r, c), Took: c.Took, seq: r.Seq,
 		Controller:      c.Controller,
 		Verb:            c.Verb,
-		Object:          canonicalObject(c.Object),
+		Object:          &o,
 		Subresource:     c.Subresource,
 		Selected:        c.Selected,
 		ResourceVersion: c.ResourceVersion,
@@ -156,9 +156,10 @@ func callStart(r *observe.Record, c *observe.Called) time.Time {
 }
 
 func (g *graph) addEvent(r *observe.Record, d *observe.Delivered) {
+	o := d.Object
 	n := Node{
 		ID: fmt.Sprintf("r%d", r.Seq), Kind: Event, Time: r.Time.Add(-d.Took), Took: d.Took, seq: r.Seq,
-		Controller: d.Controller, Change: d.Change, Object: canonicalObject(d.Object), ResourceVersion: d.ResourceVersion,
+		Controller: d.Controller, Change: d.Change, Object: &o, ResourceVersion: d.ResourceVersion,
 		queues: d.Queues, adds: d.Adds, delayedKeys: d.Later, delays: d.Delays, uid: d.Object.UID, deleting: d.Deleting, noExecute: d.NoExecute,
 	}
 	g.events, g.eventBySeq[r.Seq] = append(g.events, &n), &n
@@ -196,6 +197,9 @@ func (g *graph) addLog(l *observe.Logged) {
 	}
 	line := l.Message
 	for _, a := range l.Attrs {
+		if l.Message == otherNamespace && a.Key == "owner" {
+			s.foreignOwners = append(s.foreignOwners, a.Value)
+		}
 		if a.Value != s.Key {
 			line += fmt.Sprintf(" %s=%s", a.Key, a.Value)
 		}
@@ -211,7 +215,7 @@ func (g *graph) completeSyncs() {
 		if s == nil {
 			continue
 		}
-		s.errorIsConflict = s.errorIsConflict || c.Conflict && c.Error == strings.TrimSpace(s.Error)
+		s.errorIsConflict = s.errorIsConflict || c.Conflict && isSameError(c.Error, s.Error)
 		if s.Open && !s.running {
 			if c.Time.Before(s.Time) {
 				s.Time = c.Time
@@ -224,7 +228,7 @@ func (g *graph) completeSyncs() {
 // linkClientWrites links writes of clients to the events on their watches.
 func (g *graph) linkClientWrites() {
 	for _, c := range g.calls {
-		if e := g.eventBySeq[c.claimedCause]; e != nil && c.causedBy == nil {
+		if e := g.eventBySeq[c.claimedCause]; e != nil && c.byClient && c.causedBy == nil {
 			c.setCause(e, Likely, ByWatch)
 		}
 	}
@@ -245,22 +249,12 @@ func (g *graph) completeListed() {
 	for _, c := range g.calls {
 		for _, w := range c.wrote {
 			for _, e := range unknown[placeOfWritten(w)] {
-				before, _ := strconv.ParseUint(e.ResourceVersion, 10, 64)
-				if !w.Deleted && !c.End().After(e.Time) && versionNumber(w) > before {
+				if !w.Deleted && !c.End().After(e.Time) && observe.VersionNumber(w.ResourceVersion) > observe.VersionNumber(e.ResourceVersion) {
 					e.ResourceVersion = w.ResourceVersion
 				}
 			}
 		}
 	}
-}
-
-// canonicalObject returns the identity of an object that is the same everywhere: a request
-// for a Namespace claims to be in that namespace.
-func canonicalObject(o observe.Object) *observe.Object {
-	if o.Resource == "namespaces" && o.Group == "" {
-		o.Namespace = ""
-	}
-	return &o
 }
 
 // applyWritten completes a call with what the storage reports about its object.

@@ -25,7 +25,6 @@ type HeldSync struct {
 
 // ReadHeldDeletion returns what the records say of an object that is being deleted.
 func ReadHeldDeletion(records []observe.Record, about observe.Object) HeldDeletion {
-	about = *canonicalObject(about)
 	of := placeOf(&about)
 	d, isOfObject := HeldDeletion{}, map[queueName]bool{}
 	begin := func(requested time.Time) { d = HeldDeletion{requested, map[string]HeldSync{}, map[string]bool{}} }
@@ -64,7 +63,6 @@ func ReadHeldDeletion(records []observe.Record, about observe.Object) HeldDeleti
 
 // WritersAs returns the clients, or their controllers, that have written an object, other than a subresource, as a field manager.
 func WritersAs(records []observe.Record, about observe.Object, manager string) (list []string) {
-	about = *canonicalObject(about)
 	for i := range records {
 		if c, ok := records[i].Event.(*observe.Called); ok && c.FieldManager == manager && c.Subresource == "" && hasWritten(c, about) && !slices.Contains(list, c.Controller) {
 			list = append(list, c.Controller)

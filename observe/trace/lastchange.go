@@ -11,7 +11,6 @@ import (
 // there is one. It looks for one whose record has a Seq above after. Records are in order of Seq; of a write that changed
 // nothing they only tell if they have the writes before it.
 func LastChange(records []observe.Record, about observe.Object, after uint64) (began time.Time, ok bool) {
-	about = *canonicalObject(about)
 	for _, n := range slices.Backward(newGraph(records, about, Options{}).calls) {
 		if n.seq > after && n.byClient && n.isWrite() && !n.gotError() && !n.noEffect && n.Subresource != "status" && placeOf(n.Object) == placeOf(&about) {
 			return n.Time, true

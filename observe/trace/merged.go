@@ -1,7 +1,6 @@
 package trace
 
 import (
-	"strconv"
 	"time"
 
 	"github.com/ctrlplane/ctrlplane/internal/controllernames"
@@ -129,9 +128,8 @@ func (n *Node) isOwnNews(e *Node) bool {
 
 // isNewerThan reports whether an event is of a later version than another one.
 func (n *Node) isNewerThan(other *Node) bool {
-	its, err := strconv.ParseUint(n.ResourceVersion, 10, 64)
-	of, err2 := strconv.ParseUint(other.ResourceVersion, 10, 64)
-	return err == nil && err2 == nil && its > of
+	of := observe.VersionNumber(other.ResourceVersion)
+	return of != 0 && observe.VersionNumber(n.ResourceVersion) > of
 }
 
 // namedAfter returns a key and the keys that its name may be derived from: NAME for

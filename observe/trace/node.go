@@ -163,6 +163,8 @@ type Node struct {
 	modifiedBy  *Node             // for a conflict: the write that had changed the object, if it is known
 	markedBy    *Node             // for the removal of an object: the delete that had marked it before
 
+	foreignOwners []string // for a sync of the garbage collector: the owners that it found in another namespace, as "KIND KEY"
+
 	eviction    *eviction    // for a write of taint-eviction-controller: the taints that it follows from, if they are known
 	silent      bool         // node-lifecycle-controller marks a node with it, of which it has received no heartbeat
 	absentOwner *absentOwner // for a delete of the garbage collector: the owner that did not exist, if it is known

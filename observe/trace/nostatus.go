@@ -63,24 +63,10 @@ func (g *graph) statusServed() (served map[servedAPI]time.Time, defined map[plac
 	return served, defined
 }
 
-// missingStatus is the last write of the status that was refused because the CustomResourceDefinition has no status
-// subresource, as far as is known also now. It is not a change to ask for.
-const missingStatus What = "without a status subresource"
-
-// noteMissingStatus notes a write of the status that was refused for this reason, until an object is created: what was
-// before is of an earlier one with its name.
-func (n *Node) noteMissingStatus(last map[What]*Node, effect What) {
-	switch {
-	case effect == Created:
-		delete(last, missingStatus)
-	case n.noStatus && !n.statusSince:
-		last[missingStatus] = n
-	}
-}
-
-// addMissingStatus adds the last such write, whatever was written since: no write of the status succeeds.
-func (c *Chain) addMissingStatus(last map[What]*Node) {
-	if n := last[missingStatus]; n != nil && c.What != Deleted && !slices.Contains(c.Links, n) && !slices.Contains(c.Since, n) {
+// addMissingStatus adds the last write of the status that was refused for lack of the subresource, whatever was written since:
+// no write of the status succeeds.
+func (c *Chain) addMissingStatus(last *lastWrites) {
+	if n := last.missingStatus; n != nil && c.What != Deleted && !slices.Contains(c.Links, n) && !slices.Contains(c.Since, n) {
 		c.Since = append(c.Since, n)
 	}
 }

@@ -10,8 +10,8 @@ import (
 
 // toExplain returns the node with which the chain of a change begins, or nil. nodes are in
 // chronological order.
-func toExplain(nodes []*Node, last map[What]*Node, what What, about observe.Object) *Node {
-	switch n := last[what]; {
+func toExplain(nodes []*Node, last *lastWrites, what What, about observe.Object) *Node {
+	switch n := last.of[what]; {
 	case what == Deleted:
 		return deletion(last)
 	case what == Changed && n != nil && n.isOfOpenSync():
@@ -125,8 +125,8 @@ func (n *Node) lastExplained(nodes []*Node, about observe.Object) *Node {
 }
 
 // addNewest adds the newest change of the object if the one before it is explained instead.
-func (c *Chain) addNewest(last map[What]*Node) {
-	if n := last[Changed]; c.What == Changed && n != c.Links[0] && !slices.Contains(c.Since, n) {
+func (c *Chain) addNewest(last *lastWrites) {
+	if n := last.of[Changed]; c.What == Changed && n != c.Links[0] && !slices.Contains(c.Since, n) {
 		c.Since = append(c.Since, n)
 	}
 }

@@ -173,7 +173,7 @@ var notShownWhy = map[string]string{
 
 // ruleWords says in a few words how a link is known; the package comment says more.
 var ruleWords = map[Rule]string{
-	ByCall: "the sync that made the call", ByKey: "the key in the queue", ByStorage: "the version in the storage", ByVersion: "the version of the object",
+	ByCall: "the sync that made the call", ByKey: "the sync that ran meanwhile", ByStorage: "the version in the storage", ByVersion: "the version of the object",
 	ByDeletion: "the deletion of the object", ByWrite: "the time of the write", ByAdd: "the number of the add to the queue", ByRetry: "the retry of the key",
 	BySync: "the sync that added the key", ByDelay: "the delay of the key", ByMerge: "an add that was merged with another one",
 	ByReplaced: "the deletion of an object that was replaced", ByWatch: "the client's watch",

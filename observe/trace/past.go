@@ -24,7 +24,6 @@ type Past struct {
 
 // ReadPast returns what a recording says of the state of an object at the moment of a snapshot.
 func ReadPast(now observe.Snapshot, records []observe.Record, about observe.Object, s Style) (past Past) {
-	about = *canonicalObject(about)
 	all := createdFor(records, about)
 	removed := removedObjects(records)
 	past.Objects = slices.DeleteFunc(all, func(o observe.Object) bool { return removed[placeOf(&o)] })
@@ -56,7 +55,6 @@ func removedObjects(records []observe.Record) map[place]bool {
 // DeletionBegan returns when the deletion of an object began that was removed, and does not exist again: with the first delete
 // of the object, or of its namespace, since it was last created.
 func DeletionBegan(records []observe.Record, about observe.Object) (began time.Time, ok bool) {
-	about = *canonicalObject(about)
 	namespace := place{resource: "namespaces", name: about.Namespace}
 	of := placeOf(&about)
 	if !removedObjects(records)[of] {
@@ -67,7 +65,7 @@ func DeletionBegan(records []observe.Record, about observe.Object) (began time.T
 		if !isCall || c.Failed() {
 			continue
 		}
-		called := placeOf(canonicalObject(c.Object))
+		called := placeOf(&c.Object)
 		switch {
 		case called == of && (observe.Creates(c.Verb, c.Subresource, c.Status) || c.Verb == observe.VerbRestore):
 			began = time.Time{}
@@ -129,7 +127,7 @@ func (p *painter) lastWarning(records []observe.Record, objects []observe.Object
 		of := placeOf(&c.Object)
 		switch c.Verb {
 		case "create":
-			if c.Event.IsWarning() && places[placeOf(canonicalObject(c.Event.Regarding))] && !isEarlierObject(c.Event.Regarding, uids) {
+			if c.Event.IsWarning() && places[placeOf(&c.Event.Regarding)] && !isEarlierObject(c.Event.Regarding, uids) {
 				warnings[of] = c.Event
 			}
 		case "patch", "update": // it has occurred again
@@ -144,7 +142,7 @@ func (p *painter) lastWarning(records []observe.Record, objects []observe.Object
 		return ""
 	}
 	of := ""
-	if !canonicalObject(last.Regarding).Same(objects[0]) {
+	if !last.Regarding.Same(objects[0]) {
 		of = " about " + last.Regarding.String()
 	}
 	note := p.shorten(strings.TrimRight(words.OneLine(last.Note), ":.")) // a probe may have no output
@@ -156,7 +154,7 @@ func createdUIDs(records []observe.Record) map[place]string {
 	uids := map[place]string{}
 	for i := range records {
 		if c, ok := records[i].Event.(*observe.Called); ok && !c.Failed() && (observe.Creates(c.Verb, c.Subresource, c.Status) || c.Verb == observe.VerbRestore) {
-			uids[placeOf(canonicalObject(c.Object))] = c.Object.UID
+			uids[placeOf(&c.Object)] = c.Object.UID
 		}
 	}
 	return uids
@@ -164,6 +162,6 @@ func createdUIDs(records []observe.Record) map[place]string {
 
 // isEarlierObject reports whether another object of the same name was created after an object.
 func isEarlierObject(o observe.Object, uids map[place]string) bool {
-	created := uids[placeOf(canonicalObject(o))]
+	created := uids[placeOf(&o)]
 	return created != "" && o.UID != "" && created != o.UID
 }

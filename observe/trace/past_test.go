@@ -11,7 +11,7 @@ func TestDeletionBegan(t *testing.T) {
 	web := observe.Object{Group: "apps", Resource: "deployments", Kind: "Deployment", Namespace: "ns", Name: "web"}
 	other := web
 	other.Name = "other"
-	namespace := observe.Object{Resource: "namespaces", Kind: "Namespace", Namespace: "ns", Name: "ns"}
+	namespace := observe.Object{Resource: "namespaces", Kind: "Namespace", Name: "ns"}
 	call := func(verb string, o observe.Object, removed ...observe.Object) observe.Called {
 		c := observe.Called{Verb: verb, Object: o, Status: 200}
 		for _, r := range removed {

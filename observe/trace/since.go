@@ -6,28 +6,6 @@ import (
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
-// The last writes that make others obsolete. They are not changes to ask for.
-const (
-	restored What = "restored"    // by a restore
-	byClient What = "by a client" // other than of the status
-)
-
-// noteObsoleting notes a write with an effect if it makes others obsolete.
-func (n *Node) noteObsoleting(last map[What]*Node, effect What) {
-	if effect != Created && effect != Changed {
-		return
-	}
-	if effect == Created && last[Deleted] != nil {
-		delete(last, Changed) // of an earlier object with this name
-	}
-	if n.Verb == observe.VerbRestore {
-		last[restored] = n
-	}
-	if n.byClient && n.Subresource != "status" {
-		last[byClient] = n
-	}
-}
-
 // minorWrite is a write of the status, or a dry run, as a client tries it again and again.
 type minorWrite struct {
 	client         string
@@ -35,11 +13,11 @@ type minorWrite struct {
 	verb           string // of a dry run
 }
 
-// forgetMadeUp replaces the last writes that were refused or have failed by the last ones that still count: the client has made
+// forgetMadeUp replaces those that were refused or have failed by the last ones that still count: the client has made
 // up for one of the status by a later one, also if that changed nothing, and for a dry run by another one or by the write.
-func forgetMadeUp(last map[What]*Node, mine []*Node, about observe.Object) {
-	delete(last, Refused)
-	delete(last, Failed)
+func (l *lastWrites) forgetMadeUp(mine []*Node, about observe.Object) {
+	delete(l.of, Refused)
+	delete(l.of, Failed)
 	made := map[minorWrite]bool{}
 	for _, n := range slices.Backward(mine) {
 		w := minorWrite{client: n.Controller, status: n.Subresource == "status", dryRun: n.dryRun}
@@ -48,8 +26,8 @@ func forgetMadeUp(last map[What]*Node, mine []*Node, about observe.Object) {
 		}
 		switch effect := n.writeEffect(about); {
 		case effect == Refused || effect == Failed:
-			if isMinor := w.status || w.dryRun; last[effect] == nil && !(isMinor && made[w]) {
-				last[effect] = n
+			if isMinor := w.status || w.dryRun; l.of[effect] == nil && !(isMinor && made[w]) {
+				l.of[effect] = n
 			}
 		case n.isWrite() && !n.gotError():
 			made[w] = true
@@ -61,13 +39,13 @@ func forgetMadeUp(last map[What]*Node, mine []*Node, about observe.Object) {
 
 // addLater adds the last change of a kind, or instead the later write that makes it obsolete: a
 // restore has brought back what was deleted, and after a refusal a client has succeeded.
-func (c *Chain) addLater(what What, last map[What]*Node) {
-	n, by := last[what], last[byClient]
+func (c *Chain) addLater(what What, last *lastWrites) {
+	n, by := last.of[what], last.byClient
 	switch what {
 	case Created:
 		by = nil
 	case Deleted:
-		by = last[restored]
+		by = last.restored
 	}
 	if by != nil && compareTime(by, n) > 0 {
 		n = by
@@ -78,10 +56,10 @@ func (c *Chain) addLater(what What, last map[What]*Node) {
 }
 
 // addRestore adds the restore that has brought back the object whose deletion is explained.
-func (c *Chain) addRestore(last map[What]*Node) {
-	by, deleted := last[restored], c.Links[0]
+func (c *Chain) addRestore(last *lastWrites) {
+	by, deleted := last.restored, c.Links[0]
 	isLater := func(n *Node) bool { return n != nil && compareTime(n, deleted) > 0 }
-	if c.What == Deleted && isLater(by) && !isLater(last[Created]) {
+	if c.What == Deleted && isLater(by) && !isLater(last.of[Created]) {
 		c.Since = append(c.Since, by)
 	}
 }

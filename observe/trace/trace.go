@@ -71,7 +71,6 @@ var ErrNoRecords = errors.New("no such object in the recorded history")
 // one, and its effects. A Pod that was created then may be bound for another reason, such as
 // a change of a Node: its binding is a root, too. Records are in order of Seq.
 func Build(records []observe.Record, about observe.Object, o Options) (*Tree, error) {
-	about = *canonicalObject(about)
 	g := newGraph(records, about, o)
 	g.breakCycles()
 	mine := map[*Node]bool{}

@@ -13,11 +13,10 @@ type unansweredWrite struct {
 
 // unansweredWrites returns the writes of an object without an answer.
 func unansweredWrites(now observe.Snapshot, about observe.Object) (list []unansweredWrite) {
-	about = *canonicalObject(about)
 	for i := range now.Clients {
 		c := &now.Clients[i]
 		for n := range c.Unanswered {
-			if w := &c.Unanswered[n]; canonicalObject(w.Object).Same(about) {
+			if w := &c.Unanswered[n]; w.Object.Same(about) {
 				list = append(list, unansweredWrite{w, c})
 			}
 		}

@@ -22,7 +22,6 @@ type UnchangedWrites struct {
 // began. It returns none if the storage has reported no write of the object, and leaves out kubectl and ctrlplane, whose users
 // were told.
 func FindUnchangedWrites(records []observe.Record, about observe.Object) (list []*UnchangedWrites) {
-	about = *canonicalObject(about)
 	of, isStored := placeOf(&about), false
 	hasStatus := map[string]bool{}
 	for i := range records {
@@ -36,7 +35,7 @@ func FindUnchangedWrites(records []observe.Record, about observe.Object) (list [
 				return u.controller == c.Controller || !isStored || observe.Creates(c.Verb, c.Subresource, c.Status)
 			})
 		}
-		if placeOf(canonicalObject(c.Object)) != of || c.Client == nil || c.Failed() {
+		if placeOf(&c.Object) != of || c.Client == nil || c.Failed() {
 			continue
 		}
 		hasStatus[c.Controller] = hasStatus[c.Controller] || c.Subresource == "status"

@@ -22,9 +22,9 @@ type UnknownChangeError struct {
 }
 
 // newUnknownChangeError returns the error for a change that is not among the last ones of each kind.
-func newUnknownChangeError(about observe.Object, what What, records []observe.Record, last map[What]*Node, o Options) *UnknownChangeError {
+func newUnknownChangeError(about observe.Object, what What, records []observe.Record, last *lastWrites, o Options) *UnknownChangeError {
 	e := &UnknownChangeError{About: about, What: what, Begin: records[0].Time, Missed: o.Missed}
-	if by := last[Created]; what == Changed && by != nil && (o.Missed == 0 || o.CompleteAfter != 0 && by.seq > o.CompleteAfter) {
+	if by := last.of[Created]; what == Changed && by != nil && (o.Missed == 0 || o.CompleteAfter != 0 && by.seq > o.CompleteAfter) {
 		e.created, e.later = by, failuresAfter(by, last)
 	}
 	return e
@@ -32,10 +32,9 @@ func newUnknownChangeError(about observe.Object, what What, records []observe.Re
 
 // failuresAfter returns the last writes after one that were refused or failed, of clients, as controllers try again, and
 // those of a status that the object cannot have.
-func failuresAfter(by *Node, last map[What]*Node) (failed []*Node) {
-	for _, w := range []What{Refused, Failed, missingStatus} {
-		n := last[w]
-		if n != nil && compareTime(n, by) > 0 && (n.byClient || w == missingStatus) && !slices.Contains(failed, n) {
+func failuresAfter(by *Node, last *lastWrites) (failed []*Node) {
+	for _, n := range []*Node{last.of[Refused], last.of[Failed], last.missingStatus} {
+		if n != nil && compareTime(n, by) > 0 && (n.byClient || n == last.missingStatus) && !slices.Contains(failed, n) {
 			failed = append(failed, n)
 		}
 	}

@@ -50,7 +50,7 @@ func lastAdds(records []observe.Record, about observe.Object) map[queueName]queu
 	last := map[queueName]queuedKey{}
 	for i := range records {
 		d, ok := records[i].Event.(*observe.Delivered)
-		if !ok || d.Object.Name != about.Name || !canonicalObject(d.Object).Same(about) {
+		if !ok || d.Object.Name != about.Name || !d.Object.Same(about) {
 			continue
 		}
 		for n, add := range d.Adds {
@@ -84,7 +84,7 @@ func hasKeysOf(now observe.Snapshot, records []observe.Record, q queueName, abou
 	for i := range records {
 		d, ok := records[i].Event.(*observe.Delivered)
 		if ok && d.Controller == q.controller && d.Object.Resource == about.Resource && d.Object.Group == about.Group &&
-			synced[canonicalObject(d.Object).Key()] && queuedIn(d, q.queue) {
+			synced[d.Object.Key()] && queuedIn(d, q.queue) {
 			return true
 		}
 	}

@@ -19,7 +19,6 @@ type warnedWrite struct {
 // DescribeWarnings says what the API server warned the clients of which have written an object, in the answer to their last write
 // of it, or of a subresource, one sentence each. It leaves out kubectl and ctrlplane, which print warnings for their users.
 func DescribeWarnings(records []observe.Record, about observe.Object, s Style) (list []string) {
-	about = *canonicalObject(about)
 	var last []warnedWrite
 	for i := range records {
 		c, ok := records[i].Event.(*observe.Called)

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -66,7 +65,6 @@ type Chain struct {
 
 // Why traces a change of an object back to its causes. Records are in order of Seq.
 func Why(records []observe.Record, about observe.Object, o Options) (*Chain, error) {
-	about = *canonicalObject(about)
 	g := newGraph(records, about, o)
 	g.breakCycles()
 	mine := slices.DeleteFunc(slices.Clone(g.nodes), func(n *Node) bool { return n.Object == nil || !n.isAbout(about) })
@@ -83,18 +81,10 @@ func Why(records []observe.Record, about observe.Object, o Options) (*Chain, err
 
 // why is Why with the nodes about the object.
 func (g *graph) why(mine []*Node, records []observe.Record, about observe.Object, o Options) (*Chain, error) {
-	last := map[What]*Node{}
-	for _, n := range mine {
-		if w := n.writeEffect(about); w != "" {
-			last[w] = n
-			n.noteObsoleting(last, w)
-			n.noteDeletion(last, w, about)
-			n.noteMissingStatus(last, w)
-		}
-	}
-	what := cmp.Or(o.What, firstRecorded(last))
+	last := newLastWrites(mine, about)
+	what := cmp.Or(o.What, last.firstRecorded())
 	n := toExplain(g.nodes, last, what, about)
-	forgetMadeUp(last, mine, about)
+	last.forgetMadeUp(mine, about)
 	if n == nil {
 		return nil, newUnknownChangeError(about, what, records, last, o)
 	}
@@ -136,40 +126,21 @@ func inStoredOrder(nodes []*Node, about observe.Object) []*Node {
 func (n *Node) storedVersion(about observe.Object) (version uint64) {
 	for _, w := range n.wrote {
 		if placeOfWritten(w) == placeOf(&about) {
-			version = max(version, versionNumber(w))
+			version = max(version, observe.VersionNumber(w.ResourceVersion))
 		}
 	}
 	return version
 }
 
-// versionNumber returns the number of a stored version; 0 if it is not a number, and so not ordered.
-func versionNumber(w observe.Written) uint64 {
-	number, err := strconv.ParseUint(w.ResourceVersion, 10, 64)
-	if err != nil {
-		return 0
-	}
-	return number
-}
-
-// firstRecorded returns the change that is explained if none is asked for.
-func firstRecorded(last map[What]*Node) What {
-	for _, w := range []What{Created, Changed, Deleted, Refused, Failed} {
-		if last[w] != nil {
-			return w
-		}
-	}
-	return Changed
-}
-
 // addSince adds the last changes of other kinds that are later than the explained one.
-func (c *Chain) addSince(last map[What]*Node) {
+func (c *Chain) addSince(last *lastWrites) {
 	shown := c.Links[0]
 	for _, w := range []What{Created, Deleted, Refused, Failed} {
-		n := last[w]
+		n := last.of[w]
 		switch {
 		case n == nil || w == c.What || !n.decisive().Time.After(shown.Time):
 		case w == Created && c.What != Deleted: // the creation is before what was changed then
-		case w == Deleted && last[Created] != nil && last[Created].Time.After(n.Time): // it exists again
+		case w == Deleted && last.of[Created] != nil && last.of[Created].Time.After(n.Time): // it exists again
 		case (w == Refused || w == Failed) && !n.byClient: // controllers try again
 		default:
 			c.addLater(w, last)

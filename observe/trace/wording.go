@@ -227,7 +227,7 @@ func describeChange(e *Node) string {
 // whatChanged says what has happened to the object of an event.
 func (n *Node) whatChanged() string {
 	if n.deleting && n.Change == observe.Updated {
-		return string(marked)
+		return "marked as deleted"
 	}
 	if by := n.causedBy; n.Change == observe.Updated && by != nil && by.isBinding() && by.BoundTo != "" {
 		return "bound to " + words.OneLine(by.BoundTo)
@@ -307,7 +307,12 @@ func (n *Node) isNormalRetry() bool { return n.endedInConflict() || n.awaitsCach
 
 // hasCallWithSameError reports whether a call of the sync failed with its error.
 func (n *Node) hasCallWithSameError() bool {
-	return slices.ContainsFunc(n.Children, func(c *Node) bool { return c.Kind == Call && c.Error == n.Error })
+	return slices.ContainsFunc(n.Children, func(c *Node) bool { return c.Kind == Call && isSameError(c.Error, n.Error) })
+}
+
+// isSameError reports whether the error of a call is that of a sync. Of a call it is on one line.
+func isSameError(ofCall, ofSync string) bool {
+	return ofCall == ofSync || ofCall != "" && words.OneLine(ofCall) == words.OneLine(ofSync)
 }
 
 // formatDuration formats a duration as elsewhere, and a short one with more digits.

@@ -19,7 +19,6 @@ const minWorking = time.Second
 // for it do not run, one sentence each. It leaves out what has begun just now.
 func Working(o Options, records []observe.Record, about observe.Object, s Style) (list []string) {
 	now := o.State
-	about = *canonicalObject(about)
 	about.UID = ""
 	p, said := newPainter(s, phrases{}), map[string]bool{}
 	for _, of := range createdFor(records, about) {

@@ -3,7 +3,6 @@ package trace
 import (
 	"slices"
 	"sort"
-	"strconv"
 	"time"
 
 	"github.com/ctrlplane/ctrlplane/observe"
@@ -58,7 +57,7 @@ func (g *graph) indexWrites(versions []*version) *writeIndex {
 		for _, w := range c.wrote {
 			at := placeOfWritten(w)
 			m.made[storedVersion{objectVersion{at, w.ResourceVersion}, w.Deleted}] = c
-			if number, err := strconv.ParseUint(w.ResourceVersion, 10, 64); err == nil && w.Deleted {
+			if number := observe.VersionNumber(w.ResourceVersion); number != 0 && w.Deleted {
 				m.removals[at] = append(m.removals[at], removal{number, c})
 			}
 		}
@@ -88,7 +87,7 @@ func (m *writeIndex) noteVersion(k objectVersion, at time.Time) {
 	if old, ok := m.seen[k]; !ok || at.Before(old) {
 		m.seen[k] = at
 	}
-	if n, err := strconv.ParseUint(k.number, 10, 64); err == nil {
+	if n := observe.VersionNumber(k.number); n != 0 {
 		m.known = append(m.known, knownVersion{at, n})
 	}
 }
@@ -116,7 +115,7 @@ func (m *writeIndex) isStored(v *version) bool {
 // removalAfter returns the call that has removed the object after a version, as the storage reports, unless that began
 // after the deletion was delivered.
 func (m *writeIndex) removalAfter(v *version) *Node {
-	number, _ := strconv.ParseUint(v.number, 10, 64)
+	number := observe.VersionNumber(v.number)
 	var next removal
 	for _, r := range m.removals[v.place] {
 		if r.number > number && (next.by == nil || r.number < next.number) && !r.by.Time.After(v.first) {
@@ -227,8 +226,7 @@ func (m *writeIndex) isCertain(c *Node, v *version) bool {
 			return false
 		}
 	}
-	n, err := strconv.ParseUint(v.number, 10, 64)
-	return err == nil && m.highestBefore(c.Time) < n
+	return m.highestBefore(c.Time) < observe.VersionNumber(v.number)
 }
 
 // matchingDeletes returns the deletes that may have removed the object and were
@@ -264,8 +262,7 @@ func (m *writeIndex) concurrentCall(v *version) *Node {
 
 // canProduce reports whether a call like c can make v.
 func (m *writeIndex) canProduce(c *Node, v *version) bool {
-	answer, _ := strconv.ParseUint(c.ResourceVersion, 10, 64)
-	number, _ := strconv.ParseUint(v.number, 10, 64)
+	answer, number := observe.VersionNumber(c.ResourceVersion), observe.VersionNumber(v.number)
 	switch {
 	case c.Verb == "deletecollection":
 		return true

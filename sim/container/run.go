@@ -73,6 +73,9 @@ func (s *session) run(spec Spec) State {
 	prepared := !needsPreparation(spec) && (sleeps || !CanRun(c, r.args) || !s.mountsObjects(spec.Pod, c))
 	if len(r.args) > 0 && !(prepared && sleeps) {
 		r.stdio = newStdio(c.Stdin, c.StdinOnce)
+		if r.tty {
+			r.stdio.size = newTerminalSize()
+		}
 	}
 	switch {
 	case !prepared:
@@ -174,6 +177,9 @@ func (s *session) execute(r *run, of *corev1.Pod, c *corev1.Container) {
 	}
 	if r.stdio != nil {
 		config.Stdin = r.stdio.stdin()
+		if r.tty {
+			config.TerminalSize = r.stdio.size.get
+		}
 	}
 	settle := time.AfterFunc(maxSettle, func() { s.settle(r, of, c) })
 	config.OnWait = func() { s.settle(r, of, c) }

@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/cri-streaming/pkg/streaming/remotecommand"
 	utilexec "k8s.io/utils/exec"
 
 	"github.com/ctrlplane/ctrlplane/sim/shell"
@@ -19,6 +20,7 @@ type Streams struct {
 	Stdin          io.Reader
 	Stdout, Stderr io.Writer
 	TTY            bool
+	Sizes          <-chan remotecommand.TerminalSize // of the terminal
 }
 
 // ErrNoCommand means that a container has no command to attach to.
@@ -41,7 +43,8 @@ func (r *Runtime) Exec(ctx context.Context, of *corev1.Pod, name string, number 
 		return err
 	}
 	config := b.config(args)
-	config.TTY = streams.TTY
+	size := newTerminalSize()
+	config.TTY, config.TerminalSize = streams.TTY, size.get
 	if streams.Stdin != nil {
 		config.Stdin = streams.Stdin
 	}
@@ -54,6 +57,7 @@ func (r *Runtime) Exec(ctx context.Context, of *corev1.Pod, name string, number 
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(run.ctx, cancel)() // the container takes its processes with it
+	go size.receive(ctx, streams.Sizes)
 	result, err := shell.Run(ctx, config)
 	switch {
 	case errors.Is(err, shell.ErrUnknownProgram):
@@ -107,6 +111,7 @@ func (r *Runtime) Attach(ctx context.Context, of *corev1.Pod, name string, numbe
 	defer cancel()
 	client := newClient(streams, cancel)
 	stdio.attach(client)
+	go stdio.size.receive(ctx, streams.Sizes)
 	if streams.Stdin != nil {
 		go stdio.copyIn(streams.Stdin)
 	}
@@ -127,7 +132,8 @@ func (r *Runtime) Attach(ctx context.Context, of *corev1.Pod, name string, numbe
 type stdio struct {
 	reader *io.PipeReader // nil if the container has no standard input
 	writer *io.PipeWriter
-	once   bool // the end of the first client's input is the end of all input
+	once   bool          // the end of the first client's input is the end of all input
+	size   *terminalSize // nil if the command has no terminal
 
 	mu      sync.Mutex
 	clients []*client

@@ -1,17 +1,21 @@
 package container
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/cri-streaming/pkg/streaming/remotecommand"
 	utilexec "k8s.io/utils/exec"
 
 	"github.com/ctrlplane/ctrlplane/sim/podconfig"
@@ -142,5 +146,86 @@ func TestClientThatDoesNotRead(t *testing.T) {
 	leave()
 	if err := <-left; err != nil {
 		t.Error(err)
+	}
+}
+
+// A program in a terminal sees the size that the client has sent last, and waits for the first one.
+func TestTerminalSize(t *testing.T) {
+	f := newFixture(t)
+	const script = "stty size; read x; stty size"
+	attached := newPod("sh", "-c", "read x; "+script)
+	attached.UID = "attached"
+	attached.Spec.Containers[0].Stdin, attached.Spec.Containers[0].TTY = true, true
+	f.start(attached)
+	f.await(attached, Running)
+	for name, connect := range map[string]func(Streams) error{
+		"exec": func(s Streams) error {
+			return f.Exec(t.Context(), newPod(), "c", 0, []string{"sh", "-c", "read x; " + script}, s)
+		},
+		"attach": func(s Streams) error { return f.Attach(t.Context(), attached, "c", 0, s) },
+	} {
+		sizes := make(chan remotecommand.TerminalSize)
+		stdin, in := io.Pipe()
+		out, stdout := io.Pipe()
+		done := make(chan error, 1)
+		go func() {
+			done <- connect(Streams{Stdin: stdin, Stdout: stdout, TTY: true, Sizes: sizes})
+			stdout.Close()
+		}()
+		lines := bufio.NewReader(out)
+		for _, size := range []remotecommand.TerminalSize{{Width: 111, Height: 33}, {Width: 80, Height: 24}} {
+			for range 2 { // when the second is received, the first is known
+				sizes <- size
+			}
+			if _, err := io.WriteString(in, "\r"); err != nil {
+				t.Fatal(err)
+			}
+			line, err := lines.ReadString('\n')
+			for err == nil && line == "\r\n" { // the echo
+				line, err = lines.ReadString('\n')
+			}
+			if want := fmt.Sprintf("%d %d\r\n", size.Height, size.Width); line != want || err != nil {
+				t.Errorf("%s: got %q, %v, want %q", name, line, err, want)
+			}
+		}
+		if err := <-done; err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// A size that a client sends after the command, as kubectl does, is awaited.
+func TestFirstTerminalSize(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		size := newTerminalSize()
+		go func() {
+			time.Sleep(maxFirstSize / 2)
+			size.set(remotecommand.TerminalSize{Width: 111, Height: 33})
+		}()
+		if rows, columns := size.get(t.Context()); rows != 33 || columns != 111 {
+			t.Errorf("%d rows, %d columns", rows, columns)
+		}
+	})
+}
+
+// What stty does not do is refused, also the size without a terminal. A client that sends no size has none.
+func TestStty(t *testing.T) {
+	f := newFixture(t)
+	for _, tt := range []struct {
+		args, want string
+		tty        bool
+	}{
+		{"size", "stty: standard input: Not a tty\n", false},
+		{"size", "0 0\r\n", true},
+		{"-bogus", "stty: invalid argument '-bogus'\r\n", true},
+		{"-echo", "stty: invalid argument '-echo'\r\n", true},
+		{"size -a", "stty: invalid argument '-a'\r\n", true},
+		{"", "stty: the settings of a terminal are not simulated, except for size\r\n", true},
+	} {
+		var out bytes.Buffer
+		err := f.Exec(t.Context(), newPod(), "c", 0, append([]string{"stty"}, strings.Fields(tt.args)...), Streams{Stdout: &out, Stderr: &out, TTY: tt.tty})
+		if out.String() != tt.want || (err == nil) != strings.HasPrefix(tt.want, "0") {
+			t.Errorf("stty %s: %q, %v", tt.args, &out, err)
+		}
 	}
 }

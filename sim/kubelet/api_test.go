@@ -17,19 +17,16 @@ func newTLSClient(c net.Conn) net.Conn { return tls.Client(c, &tls.Config{Insecu
 
 func TestRefusedStreams(t *testing.T) {
 	_, client := startKubelets(t, newPod("p", runningState(), corev1.ContainerState{}), newPod("ended", terminatedState("simulated://1/c/0"), corev1.ContainerState{}))
-	const noProcess = "pod p is simulated: no process is running in container c"
 	for _, test := range []struct {
 		path string
 		code int
 		want string
 	}{
-		{"attach/default/p/c?input=1", 501, noProcess},
 		{"attach/default/p/other/c?input=1", 500, "container c not found in pod p_default"},
 		{"attach/default/ended/c?input=1", 500, "container c not found in pod ended_default"},
 		{"exec/default/p/c?command=ls", 400, "you must specify at least 1 of stdin, stdout, stderr"},
 		{"exec/default/ended/c?command=ls&output=1", 500, `container not found ("c")`},
 		{"run/default/ended/c?cmd=ls", 500, `container not found ("c")`},
-		{"portForward/default/p", 501, "pod p is simulated and listens on no port: give it an annotation ctrlplane.local/http"},
 		{"portForward/default/nope", 404, `pod "nope" does not exist`},
 		{"exec/default/p/nope", 500, `container not found ("nope")`},
 		{"logs/", 404, "the kubelet of simulated node node-1 does not serve /logs/"},

@@ -12,7 +12,8 @@ import (
 	"github.com/ctrlplane/ctrlplane/sim/podhttp"
 )
 
-// servePortForward forwards ports of a Pod that has an HTTP table.
+// servePortForward forwards ports of a Pod. That it listens on none is said for each connection: not all clients show why a
+// handshake is refused.
 func (a *kubeletAPI) servePortForward(w http.ResponseWriter, r *http.Request) error {
 	pod, err := a.getPod(r.Context(), r.PathValue("namespace"), r.PathValue("pod"))
 	if err != nil {
@@ -20,9 +21,6 @@ func (a *kubeletAPI) servePortForward(w http.ResponseWriter, r *http.Request) er
 	}
 	if err := a.checkStandby(); err != nil {
 		return err
-	}
-	if !a.commands.HTTP.Has(pod.UID) {
-		return statusError{http.StatusNotImplemented, fmt.Sprintf("pod %s is simulated and listens on no port: give it an annotation %s", pod.Name, annotations.HTTP)}
 	}
 	options, err := portforward.NewV4Options(r)
 	if err != nil {
@@ -47,7 +45,10 @@ var _ portforward.PortForwarder = portForwarder{}
 // PortForward implements portforward.PortForwarder.
 func (f portForwarder) PortForward(ctx context.Context, _, _ string, port int32, stream io.ReadWriteCloser) error {
 	server, ok := f.api.commands.HTTP.Pod(f.pod.UID)
-	if !ok || !server.Running || !server.Table.Listens(int(port)) {
+	if !ok {
+		return fmt.Errorf("pod %s is simulated and listens on no port: give it an annotation %s", f.pod.Name, annotations.HTTP)
+	}
+	if !server.Running || !server.Table.Listens(int(port)) {
 		return fmt.Errorf("pod %s, port %d: %w", f.pod.Name, port, podhttp.ErrRefused)
 	}
 	conn := f.api.commands.HTTP.Connect(f.pod.UID, int(port))

@@ -75,9 +75,6 @@ func (a *kubeletAPI) serveAttach(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if state, known := a.commands.State(to.pod.UID, to.name, to.number); !known || !state.Command {
-		return statusError{http.StatusNotImplemented, fmt.Sprintf("pod %s is simulated: no process is running in container %s", to.pod.Name, to.name)}
-	}
 	ctx, cancel := contextUntilHangup(r.Context())
 	defer cancel()
 	remotecommand.ServeAttach(w, r.WithContext(ctx), to, to.pod.Name, string(to.pod.UID), to.name, options,
@@ -118,18 +115,13 @@ var (
 
 // ExecInContainer implements remotecommand.Executor.
 func (t *target) ExecInContainer(ctx context.Context, _, _, _ string, cmd []string, in io.Reader, out, errs io.WriteCloser, tty bool, resize <-chan remotecommand.TerminalSize, _ time.Duration) error {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	go discardSizes(ctx, resize)
-	return t.api.commands.Exec(ctx, t.pod, t.name, t.number, cmd, streams(in, out, errs, tty))
+	return t.api.commands.Exec(ctx, t.pod, t.name, t.number, cmd, streams(in, out, errs, tty, resize))
 }
 
-// AttachContainer implements remotecommand.Attacher.
+// AttachContainer implements remotecommand.Attacher. Without a command its error goes to the client's error stream: not all clients
+// show why a handshake is refused.
 func (t *target) AttachContainer(ctx context.Context, _, _, _ string, in io.Reader, out, errs io.WriteCloser, tty bool, resize <-chan remotecommand.TerminalSize) error {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	go discardSizes(ctx, resize)
-	err := t.api.commands.Attach(ctx, t.pod, t.name, t.number, streams(in, out, errs, tty))
+	err := t.api.commands.Attach(ctx, t.pod, t.name, t.number, streams(in, out, errs, tty, resize))
 	if errors.Is(err, container.ErrNoCommand) {
 		return fmt.Errorf("pod %s is simulated: %w in container %s", t.pod.Name, err, t.name)
 	}
@@ -137,8 +129,8 @@ func (t *target) AttachContainer(ctx context.Context, _, _, _ string, in io.Read
 }
 
 // streams leaves out the streams that the client did not ask for.
-func streams(in io.Reader, out, errs io.WriteCloser, tty bool) container.Streams {
-	s := container.Streams{TTY: tty}
+func streams(in io.Reader, out, errs io.WriteCloser, tty bool, resize <-chan remotecommand.TerminalSize) container.Streams {
+	s := container.Streams{TTY: tty, Sizes: resize}
 	if in != nil {
 		s.Stdin = in
 	}
@@ -149,18 +141,4 @@ func streams(in io.Reader, out, errs io.WriteCloser, tty bool) container.Streams
 		s.Stderr = errs
 	}
 	return s
-}
-
-// discardSizes receives the sizes of a terminal, which no program asks for.
-func discardSizes(ctx context.Context, resize <-chan remotecommand.TerminalSize) {
-	for {
-		select {
-		case _, ok := <-resize:
-			if !ok {
-				return
-			}
-		case <-ctx.Done():
-			return
-		}
-	}
 }

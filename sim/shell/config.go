@@ -39,6 +39,9 @@ type Config struct {
 	// TTY makes Stdin and Stdout a terminal: echo, line editing, ^C, ^D, and
 	// "\r\n" at the end of lines. A shell without arguments is interactive then.
 	TTY bool
+	// TerminalSize returns the size of the terminal, zeros if it is not known. It must return soon once its context is done; nil =
+	// it is not known.
+	TerminalSize func(ctx context.Context) (rows, columns int)
 	// Hostname is what hostname prints; "" = "localhost".
 	Hostname string
 	// User, Group and Groups are the IDs that the command runs with.

@@ -23,6 +23,6 @@
 //   - programs: the table is in programs.go, which also reads their input; flags.go parses their options. On files: attributes.go,
 //     cat.go, checksum.go, copy.go, disk.go, filecmd.go, find*.go, gzip.go, ls.go, tar.go; on text: awk*.go, cut.go, echo.go, expr.go,
 //     follow.go (tail -f), grep.go, head.go, sed*.go, sort*.go, text.go, tr.go, wc.go; others: date.go, env.go, identity.go,
-//     kill.go, network.go, ping.go, sleep.go, sysctl.go, xargs.go;
+//     kill.go, network.go, ping.go, sleep.go, stty.go, sysctl.go, xargs.go;
 //   - run.go has Run, and known.go finds out beforehand whether a command can run.
 package shell

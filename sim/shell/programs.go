@@ -22,7 +22,7 @@ func init() { // not in the declaration: programs run programs
 		"truncate": truncate, "du": du, "df": df, "tar": tarProgram, "gzip": gzipProgram, "gunzip": gzipProgram, "zcat": gzipProgram, "sync": exitWith(0),
 		"env": env, "printenv": printenv, "sleep": sleep, "usleep": sleep, "date": date, "hostname": hostname, "id": id, "whoami": id, "groups": id,
 		"uname": uname, "arch": uname, "nproc": nproc, "kill": kill, "ps": ps, "pidof": pgrep, "pgrep": pgrep, "pkill": pgrep, "killall": pgrep,
-		"which": which, "timeout": timeout, "nohup": nohup, "uptime": uptime, "tty": tty, "stty": exitWith(0), "clear": clearScreen, "getent": getent,
+		"which": which, "timeout": timeout, "nohup": nohup, "uptime": uptime, "tty": tty, "stty": stty, "clear": clearScreen, "getent": getent,
 		"wget": fetch, "curl": fetch, "nslookup": nslookup, "nc": netcat, "sysctl": sysctl, "ping": ping, "telnet": noNetwork, "traceroute": noNetwork,
 	}
 }

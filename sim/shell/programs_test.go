@@ -118,6 +118,7 @@ echo abc | rev; nproc; uname; uname -m; whoami; id -u; id; hostname`, "2\n1\ncba
 		{`date -u -d @0 +%Y-%m-%dT%H:%M:%SZ; date -d 2024-02-29 +%j; date -d @86400 '+%a %b %e %s'`, "1970-01-01T00:00:00Z\n060\nFri Jan  2 86400\n", 0},
 		{`mkdir -p /tmp/a /tmp/b /tmp/c; cd /tmp/a; echo x >f; tar cf - f | tar x --directory=/tmp/b; tar cf - --directory /tmp/b f | tar xf - -C .. -C c; cat /tmp/c/f`, "x\n", 0},
 		{`mkdir d; echo x >d/f; ln -s f d/l; tar cf - d | (mkdir o; cd o; tar xf -); cat o/d/f; readlink o/d/l; tar czf a.tgz d; tar tzf a.tgz`, "x\nf\nd/\nd/f\nd/l\n", 0},
+		{`mkdir d; touch d/f; tar cvf a d; echo -; tar xvf a 2>/dev/null; echo -; tar cvf - d 2>&1 >b; echo -; tar xv <b; echo x >d/f; tar cf a d; echo -; tar xvOf a 2>/dev/null`, "d/\nd/f\n-\nd/\nd/f\n-\nd/\nd/f\n-\nd/\nd/f\n-\nx\n", 0},
 		{`echo hi >f; gzip f; ls; gunzip f.gz; cat f; cat f | gzip | zcat`, "f.gz\nhi\nhi\n", 0},
 		{`printenv A; printenv NOPE; echo $?; env | grep ^A=; env B=2 printenv B`, "1\n1\nA=1\n2\n", 0},
 		{`which ls nosuch; echo $?`, "/bin/ls\n1\n", 0},

@@ -167,6 +167,17 @@ func (t *archiver) run(names []string) error {
 	return p.withInput(t.file, func(r io.Reader) error { return t.extract(r, names) })
 }
 
+// printName prints what is added or extracted if that is asked for: to stderr if stdout has an archive or files.
+func (t *archiver) printName(name string) {
+	switch {
+	case !t.verbose:
+	case t.mode == 'c' && t.file == "-" || t.toStdout:
+		t.p.errorf("%s", name)
+	default:
+		t.p.print(name + "\n")
+	}
+}
+
 func (t *archiver) create(out io.Writer, names []string) error {
 	if len(names) == 0 {
 		return errors.New("empty archive")
@@ -212,9 +223,7 @@ func (t *archiver) add(w *tar.Writer, name string, depth int) error {
 	if info.IsDir() {
 		header.Name = strings.TrimSuffix(header.Name, "/") + "/"
 	}
-	if t.verbose {
-		p.errorf("%s", header.Name)
-	}
+	t.printName(header.Name)
 	if err := w.WriteHeader(header); err != nil {
 		return err
 	}
@@ -294,9 +303,7 @@ func (t *archiver) extract(in io.Reader, names []string) error {
 			t.list(header)
 			continue
 		}
-		if t.verbose {
-			t.p.errorf("%s", header.Name)
-		}
+		t.printName(header.Name)
 		if err := t.entry(r, header, name); err != nil {
 			t.status = t.p.fail("%s: %s", name, errText(err))
 		}

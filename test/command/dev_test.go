@@ -370,6 +370,47 @@ sleep 1000 &
 wait
 `
 
+// lockingOperator says who holds its lock, which is a ConfigMap with data, and takes it, as a program in Python does.
+const lockingOperator = `
+echo found "$("$CTRLPLANE" kubectl get configmaps lock --ignore-not-found -o jsonpath='{.data.a} held by {.metadata.annotations}')" and no more
+"$CTRLPLANE" kubectl apply --server-side --force-conflicts -f - <<END || exit
+apiVersion: v1
+kind: ConfigMap
+metadata:
+  name: lock
+  annotations:
+    control-plane.alpha.kubernetes.io/leader: '{"holderIdentity": "operator-$$", "leaseDurationSeconds": "15", "renewTime": "RENEWED"}'
+data: {a: "1"}
+END
+echo leading
+sleep 1000 &
+wait
+`
+
+// TestDevReleasesLocks restarts an operator whose lock is a ConfigMap: with --keep, the next run finds it without a holder. So it is
+// with a state to return to in which the holder is that of an earlier dev, which has expired.
+func TestDevReleasesLocks(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(t.TempDir(), "data")
+	const released = "1 held by  and no more"
+	for _, run := range []struct {
+		flags []string
+		finds string
+	}{
+		{[]string{"--keep"}, " and no more"},
+		{nil, released},
+	} {
+		d := startDev(t, append(run.flags, "--data-dir", dir, "--", "sh", "-c", strings.Replace(lockingOperator, "RENEWED", "2020-01-01 00:00:00.000001", 1))...)
+		d.requireLine(t, "[operator] found "+run.finds)
+		d.requireLine(t, "[operator] leading")
+		d.writeFile(t, "source/reply.yaml", "two\n")
+		d.requireLine(t, "[operator] found "+released)
+		d.requireLine(t, "[operator] leading")
+		program.Signal(t, d.cmd, syscall.SIGTERM)
+		d.requireEnd(t, 143, 0)
+	}
+}
+
 // TestDevKeepsLeasesThatAreData restarts an operator with --keep: only the Lease of its election is gone.
 func TestDevKeepsLeasesThatAreData(t *testing.T) {
 	t.Parallel()

@@ -281,5 +281,6 @@ func TestKubectlPods(t *testing.T) {
 	})
 	t.Run("a second restart, after a delay", func(t *testing.T) { awaitRestarts(t, p, "crashes", 2) })
 	t.Run("HTTP tables", func(t *testing.T) { testPodHTTP(t, p, expect) })
+	t.Run("streams to a Pod without a command", func(t *testing.T) { testSimulatedStreams(t, p) })
 	t.Run("a Job", func(t *testing.T) { expect(t, "condition met", "wait job/fails --for=condition=Failed --timeout=5m") })
 }

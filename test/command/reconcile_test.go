@@ -9,6 +9,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -112,7 +113,7 @@ func testReconcile(t *testing.T, p *program.ControlPlane) {
 			return found != nil
 		})
 		if found[1] == "has ended" {
-			return
+			break
 		}
 		if tries == 5 {
 			t.Fatalf("none of %d processes has sent a last report: %s", tries, found[0])
@@ -120,6 +121,9 @@ func testReconcile(t *testing.T, p *program.ControlPlane) {
 		createNote()
 		r = startReconciler(t, p, script)
 	}
+
+	// It works for an object that it has never synced: it has the name of its kind.
+	p.AwaitFailure(t, time.Second, []string{"wait", "configmap/late"}, "ConfigMap default/late: operator/configmap has not run since ")
 }
 
 // testOperatorThatEndsDuringALesson runs an operator that is not the lesson's to start again.

@@ -94,7 +94,7 @@ func requireRefusedOnStandby(t *testing.T, p *program.ControlPlane) {
 	ctx, on := t.Context(), p.Control(t)
 	names, second := []string{"deployment-controller"}, func(_ any, err error) error { return err }
 	for what, err := range map[string]error{
-		"stop":      second(on.Interventions().Stop(ctx, []string{control.AllControllers})),
+		"stop":      second(on.Interventions().Stop(ctx, []string{control.All})),
 		"delay":     second(on.Interventions().Delay(ctx, names, time.Second)),
 		"step":      second(on.Interventions().Step(ctx, names[0])),
 		"fail":      second(on.Interventions().Fail(ctx, names, control.Fault{Rate: 1, Code: "500"})),

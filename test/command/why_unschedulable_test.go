@@ -19,12 +19,12 @@ func TestWhyUnschedulable(t *testing.T) {
 		"size":     {`containers: [{name: c, image: c, resources: {requests: {memory: 100Ti}}}]`, "2 Insufficient memory; it requests memory 100Ti, and no node has more than "},
 		"gpu":      {`containers: [{name: c, image: c, resources: {requests: {example.com/gpu: "1"}, limits: {example.com/gpu: "1"}}}]`, "2 Insufficient example.com/gpu; no node has the resource example.com/gpu"},
 		"apart": {`affinity: {podAntiAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [{topologyKey: kubernetes.io/os, labelSelector: {matchLabels: {app: held}}}]}}`,
-			"didn't match pod anti-affinity rules; it must not share the kubernetes.io/os of Pods with app=held"},
+			"didn't match pod anti-affinity rules; it must not share the kubernetes.io/os of the Pods with app=held"},
 		"together": {`affinity: {podAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [{topologyKey: kubernetes.io/os, labelSelector: {matchLabels: {app: none}}}]}}`,
-			"didn't match pod affinity rules; it must share the kubernetes.io/os of a Pod with app=none"},
+			"didn't match pod affinity rules; it must share the kubernetes.io/os of one of the Pods with app=none"},
 		"spread": {`topologySpreadConstraints: [{topologyKey: rack, maxSkew: 1, whenUnsatisfiable: DoNotSchedule, labelSelector: {matchLabels: {app: x}}}]`,
 			"; no node has the label rack, which its topologySpreadConstraints require"},
-		"port": {port, "; another Pod has its hostPort 8080/TCP on each node"},
+		"port": {port, "; other Pods have its hostPort 8080/TCP on 2 nodes"},
 	}
 	var manifest strings.Builder
 	manifest.WriteString(`{apiVersion: apps/v1, kind: DaemonSet, metadata: {name: held}, spec: {selector: {matchLabels: {app: held}}, template: {metadata: {labels: {app: held}}, spec: {` + port + `}}}}` + "\n")

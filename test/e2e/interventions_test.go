@@ -36,7 +36,7 @@ func beginIntervention(t *testing.T) (ns string, interventions control.Intervent
 	interventions = newRemoteClient(t).Interventions()
 	t.Cleanup(func() {
 		if t.Failed() { // its faults would fail the other tests, too
-			mustSucceed(t)(interventions.Clear(context.Background(), []string{control.AllControllers}))
+			mustSucceed(t)(interventions.Clear(context.Background(), []string{control.All}))
 		}
 	})
 	return createNamespace(t), interventions
@@ -133,11 +133,11 @@ func TestInterventionStopAndStart(t *testing.T) {
 	}
 	round := func() {
 		t.Helper()
-		stopped := mustSucceed(t)(interventions.Stop(ctx, []string{control.AllControllers}))
+		stopped := mustSucceed(t)(interventions.Stop(ctx, []string{control.All}))
 		if len(stopped) < 45 || !slices.Contains(stopped, "replicaset-controller") {
 			t.Errorf("stopped: %v", stopped)
 		}
-		if again := mustSucceed(t)(interventions.Stop(ctx, []string{control.AllControllers})); len(again) != 0 { // a second time changes nothing
+		if again := mustSucceed(t)(interventions.Stop(ctx, []string{control.All})); len(again) != 0 { // a second time changes nothing
 			t.Errorf("stopped again: %v", again)
 		}
 		if c := controllerState(t, "deployment-controller"); c.State != "off" || c.Reason != "stopped" {
@@ -148,7 +148,7 @@ func TestInterventionStopAndStart(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if started := mustSucceed(t)(interventions.Start(ctx, []string{control.AllControllers})); !slices.Equal(started, stopped) {
+		if started := mustSucceed(t)(interventions.Start(ctx, []string{control.All})); !slices.Equal(started, stopped) {
 			t.Errorf("started: %v", started)
 		}
 		mustSucceed(t)(interventions.Start(ctx, []string{"deployment", "replicaset"}))
@@ -223,7 +223,7 @@ func TestInterventionFailAndClear(t *testing.T) {
 			if c := controllerState(t, "replicaset-controller"); c.State != "running" || !strings.HasSuffix(c.Reason, "fail: "+f.Code) {
 				t.Errorf("state: %+v", c)
 			}
-			mustSucceed(t)(interventions.Clear(ctx, []string{control.AllControllers}))
+			mustSucceed(t)(interventions.Clear(ctx, []string{control.All}))
 			awaitPods(t, ns, "app=web", 3)
 			if c := controllerState(t, "replicaset-controller"); c.Reason != "" {
 				t.Errorf("state: %+v", c)
@@ -258,9 +258,9 @@ func TestInterventionErrors(t *testing.T) {
 	_, step := interventions.Step(ctx, "job")
 	_, resource := interventions.Fail(ctx, []string{"job"}, control.Fault{Rate: 1, Code: "500", Resource: "pod"})
 	_, kind := interventions.Fail(ctx, []string{"job"}, control.Fault{Rate: 1, Code: "500", Resource: "wizards.example.com"})
-	_, client := controlPlane.server.ClientInterventions().Fail(ctx, []string{control.AllControllers}, control.Fault{Rate: 1, Code: "500", Resource: "configmap"})
+	_, client := controlPlane.server.ClientInterventions().Fail(ctx, []string{control.All}, control.Fault{Rate: 1, Code: "500", Resource: "configmap"})
 	_, none := interventions.Pause(ctx, nil)
-	_, all := interventions.HeldWrites(ctx, control.AllControllers, 1)
+	_, all := interventions.HeldWrites(ctx, control.All, 1)
 	_, rate := interventions.Fail(ctx, []string{"job"}, control.Fault{Rate: 2, Code: "500"})
 	_, delay := interventions.Delay(ctx, []string{"job"}, -time.Second)
 	_, off := interventions.Start(ctx, []string{"kube-scheduler"})

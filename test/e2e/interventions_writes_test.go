@@ -193,13 +193,13 @@ func TestInterventionHoldsThousandWrites(t *testing.T) {
 	if len(first) != 0 {
 		t.Errorf("%d Pods, want none while the controller is paused", len(first))
 	}
-	mustSucceed(t)(interventions.Resume(ctx, []string{control.AllControllers}))
+	mustSucceed(t)(interventions.Resume(ctx, []string{control.All}))
 	awaitThousand(t, "Pods again", podCount(ns))
 	mustSucceed(t)(interventions.Scale(ctx, []string{"replicaset"}, 5))
 	if c := controllerState(t, "replicaset-controller"); c.State != "running" || c.Reason != "" || c.Held != 0 {
 		t.Errorf("%+v", c)
 	}
 	holdThousandWrites(t, ns, interventions)
-	mustSucceed(t)(interventions.Pause(ctx, []string{control.AllControllers}))
+	mustSucceed(t)(interventions.Pause(ctx, []string{control.All}))
 	mustSucceed(t)(interventions.Delay(ctx, []string{"deployment"}, time.Hour))
 }

@@ -177,33 +177,27 @@ func (h hands) set(names []string, state string) ([]string, error) {
 	return names, nil
 }
 
-func (h hands) Pause(_ context.Context, names []string) ([]string, error) {
-	return h.set(names, "paused")
-}
-
-func (h hands) Resume(_ context.Context, names []string) ([]string, error) {
-	h.end("resume", names, func(i *observe.Interventions) {
-		*i = observe.Interventions{Workers: i.Workers, ConfiguredWorkers: i.ConfiguredWorkers}
-	})
-	return h.set(names, "running")
-}
-
-func (h hands) Start(_ context.Context, names []string) ([]string, error) {
-	h.end("start", names, func(*observe.Interventions) {})
-	return h.set(names, "running")
-}
-
-func (h hands) Clear(_ context.Context, names []string) ([]string, error) {
-	h.end("clear", names, func(i *observe.Interventions) { i.Delay, i.Fault = 0, observe.Fault{} })
-	return names, nil
-}
-
-func (h hands) Scale(_ context.Context, names []string, workers int) ([]string, error) {
-	h.end(fmt.Sprintf("scale to %d", workers), names, func(i *observe.Interventions) {
-		if workers == i.ConfiguredWorkers {
-			i.Workers, i.ConfiguredWorkers = 0, 0
-		}
-	})
+func (h hands) Change(_ context.Context, names []string, c control.Change) ([]string, error) {
+	switch c.Verb {
+	case control.Pause:
+		return h.set(names, "paused")
+	case control.Resume:
+		h.end("resume", names, func(i *observe.Interventions) {
+			*i = observe.Interventions{Workers: i.Workers, ConfiguredWorkers: i.ConfiguredWorkers}
+		})
+		return h.set(names, "running")
+	case control.Start:
+		h.end("start", names, func(*observe.Interventions) {})
+		return h.set(names, "running")
+	case control.Clear:
+		h.end("clear", names, func(i *observe.Interventions) { i.Delay, i.Fault = 0, observe.Fault{} })
+	case control.Scale:
+		h.end(fmt.Sprintf("scale to %d", c.Workers), names, func(i *observe.Interventions) {
+			if c.Workers == i.ConfiguredWorkers {
+				i.Workers, i.ConfiguredWorkers = 0, 0
+			}
+		})
+	}
 	return names, nil
 }
 
@@ -224,7 +218,7 @@ func (h hands) HeldWrites(_ context.Context, name string, _ int) (control.HeldWr
 	return control.HeldWriteList{Controller: name, Paused: true, Items: []control.HeldWrite{held}, Total: 1}, nil
 }
 
-func (h hands) Step(context.Context, string) (*control.SteppedWrite, error) {
+func (h hands) StepWithin(context.Context, string, time.Duration) (*control.SteppedWrite, error) {
 	return &control.SteppedWrite{
 		HeldWrite: control.HeldWrite{Verb: "update", Object: observe.Object{Group: "apps", Resource: "replicasets", Kind: "ReplicaSet", Name: "web"}}, Status: 200,
 		Before: []byte(`{"spec":{"replicas":1}}`), After: []byte(`{"spec":{"replicas":3}}`),

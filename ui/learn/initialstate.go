@@ -114,7 +114,7 @@ func (p *controlPlane) removeOperators(ctx context.Context, h *initialState) err
 			if _, had := h.controllers[c.Name]; had || !observe.IsReported(c.Name) {
 				continue
 			}
-			is := &observe.Controller{Name: c.Name, State: c.State, Reason: c.Reason, Process: c.Process}
+			is := &observe.Controller{Name: c.Name, State: c.State, Process: c.Process, Gone: c.Gone}
 			if !is.HasEnded() || is.IsSilent() {
 				running++
 				continue

@@ -17,8 +17,8 @@ import (
 // An operator may start again, or be suspended, while a lesson removes those that have ended: it is not of the lesson.
 func TestRemoveOperatorThatStarts(t *testing.T) {
 	list := []control.Controller{
-		{Name: "shop/site", State: observe.StateOff, Reason: observe.ReasonEnded},
-		{Name: "shop/page", State: observe.StateOff, Reason: observe.ReasonSilent},
+		{Name: "shop/site", State: observe.StateOff, Gone: observe.GoneEnded},
+		{Name: "shop/page", State: observe.StateOff, Gone: observe.GoneSilent},
 	}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/json")

@@ -58,6 +58,7 @@ func (r *runner) prepare(ctx context.Context) (err error) {
 	if !r.Auto {
 		r.shell.in = r.In
 	}
+	r.shell.columns = r.Columns
 	r.complete = r.shell.completeCommand
 	r.probe = &probe{controlPlane: r.plane, shell: r.shell}
 	if r.initial, err = r.plane.recordState(ctx, r.lesson.Nodes); err != nil {

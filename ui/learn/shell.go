@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -30,10 +31,11 @@ type shell struct {
 	toolsDir    string // kubectl, ctrlplane, the kubeconfig
 	namespace   string
 	env         []string
-	program     []string  // ctrlplane and its flags that select the control plane
-	in          io.Reader // of the reader's commands; nil means empty
-	jobs        []*job    // background commands
-	jobsStarted int       // number of jobs so far
+	program     []string   // ctrlplane and its flags that select the control plane
+	in          io.Reader  // of the reader's commands; nil means empty
+	columns     func() int // of the terminal that shows their output; nil or 0 means unlimited
+	jobs        []*job     // background commands
+	jobsStarted int        // number of jobs so far
 }
 
 // newShell writes the shell's tools to toolsDir. program is the path of ctrlplane, and
@@ -72,6 +74,9 @@ func writeKubeconfig(path string, cfg *rest.Config, namespace string) error {
 func (s *shell) run(ctx context.Context, line string, out io.Writer) (code int, err error) {
 	cmd := s.newCommand(ctx, line)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = s.in, out, out
+	if s.columns != nil && s.columns() > 0 { // its stdout may be a pipe
+		cmd.Env = append(slices.Clone(s.env), fmt.Sprintf("COLUMNS=%d", s.columns()))
+	}
 	err = s.runToEnd(ctx, cmd)
 	awaitOwnSignal(ctx, err)
 	return exitStatus(err)

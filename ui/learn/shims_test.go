@@ -50,3 +50,18 @@ func TestShimsSelectTheLesson(t *testing.T) {
 		}
 	}
 }
+
+// Tables fit the terminal on which a lesson shows them, although the command writes to a pipe.
+func TestCommandsKnowTheColumns(t *testing.T) {
+	if CheckShell() != nil {
+		t.Skip("PATH has no sh")
+	}
+	t.Setenv("COLUMNS", "")
+	for columns, want := range map[int]string{0: "", 92: "92"} {
+		var out strings.Builder
+		s := &shell{dir: t.TempDir(), env: os.Environ(), columns: func() int { return columns }}
+		if _, err := s.run(t.Context(), `printf %s "$COLUMNS"`, &out); err != nil || out.String() != want {
+			t.Errorf("%d columns: %q, %v", columns, &out, err)
+		}
+	}
+}

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/ctrlplane/ctrlplane/internal/verbs"
+	"github.com/ctrlplane/ctrlplane/control"
 	"github.com/ctrlplane/ctrlplane/internal/words"
 	"github.com/ctrlplane/ctrlplane/ui"
 )
@@ -152,9 +152,9 @@ func (m model) confirmationLine(w int) line {
 	name := m.confirming.controller
 	verb, what := "Stop", " This ends its workers, event handlers and queues."
 	switch m.confirming.verb {
-	case verbs.Start:
+	case control.Start:
 		verb, what = "Start", " This builds and runs it again."
-	case verbs.Remove:
+	case control.Remove:
 		verb, what = "Remove", " Its process has ended; its records remain."
 		if c, _ := m.findController(name); c.IsSilent() {
 			what = " Its process has ended or is suspended; its interventions end."
@@ -222,7 +222,7 @@ func (m model) isTimely(a action) bool {
 	case pauseResume:
 		return paused
 	case stopStart:
-		return m.verbOfStop(m.targetController()) == verbs.Remove
+		return m.verbOfStop(m.targetController()) == control.Remove
 	case faster, slower:
 		return speedIsSlow(m)
 	case toggleFollow:

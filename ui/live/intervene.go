@@ -8,7 +8,6 @@ import (
 
 	"github.com/ctrlplane/ctrlplane/control"
 	"github.com/ctrlplane/ctrlplane/internal/objectdiff"
-	"github.com/ctrlplane/ctrlplane/internal/verbs"
 	"github.com/ctrlplane/ctrlplane/internal/words"
 	"github.com/ctrlplane/ctrlplane/ui"
 )
@@ -107,7 +106,7 @@ func (m model) requestIntervention(a action) (model, tea.Cmd) {
 	case a == stopStart:
 		m.confirming = &confirmation{name, m.verbOfStop(name)}
 	case state == statePaused:
-		return m.startIntervention(a, name, "resume", m.interventionsIn(name).Resume)
+		return m.startIntervention(a, name, control.Resume)
 	default:
 		if c, _ := m.findController(name); c.HasEnded() {
 			m.message = name + " has ended: the writes of its next process will be held"
@@ -115,7 +114,7 @@ func (m model) requestIntervention(a action) (model, tea.Cmd) {
 				m.message = name + " has ended or is suspended: its writes, and those of its next process, will be held"
 			}
 		}
-		return m.startIntervention(a, name, "pause", m.interventionsIn(name).Pause)
+		return m.startIntervention(a, name, control.Pause)
 	}
 	return m, nil
 }
@@ -131,10 +130,11 @@ func (m model) pickRow() model {
 }
 
 // startIntervention runs an intervention that needs only the controller's name.
-func (m model) startIntervention(a action, name, verb string, do func(context.Context, []string) ([]string, error)) (model, tea.Cmd) {
+func (m model) startIntervention(a action, name, verb string) (model, tea.Cmd) {
 	m.inProgress = verb + " " + name
+	interventions := m.interventionsIn(name)
 	return m, m.runIntervention(interventionResult{action: a, controller: name}, func(ctx context.Context, result *interventionResult) {
-		_, result.err = do(ctx, []string{name})
+		_, result.err = interventions.Change(ctx, []string{name}, control.Change{Verb: verb})
 	})
 }
 
@@ -165,14 +165,7 @@ func (m model) answerConfirmation(key string) (model, tea.Cmd) {
 	switch key {
 	case "y", "enter":
 		m.confirming = nil
-		do := m.interventions.Stop
-		switch i.verb {
-		case verbs.Start:
-			do = m.interventions.Start
-		case verbs.Remove:
-			do = m.interventions.Remove
-		}
-		return m.startIntervention(stopStart, i.controller, i.verb, do)
+		return m.startIntervention(stopStart, i.controller, i.verb)
 	case "n", "esc", "q", "x":
 		m.confirming = nil
 	}

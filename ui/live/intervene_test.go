@@ -29,20 +29,8 @@ func (h *intervenableSource) recordCall(verb string, names ...string) ([]string,
 	return names, h.refused
 }
 
-func (h *intervenableSource) Stop(_ context.Context, names []string) ([]string, error) {
-	return h.recordCall("stop", names...)
-}
-func (h *intervenableSource) Start(_ context.Context, names []string) ([]string, error) {
-	return h.recordCall("start", names...)
-}
-func (h *intervenableSource) Pause(_ context.Context, names []string) ([]string, error) {
-	return h.recordCall("pause", names...)
-}
-func (h *intervenableSource) Remove(_ context.Context, names []string) ([]string, error) {
-	return h.recordCall("remove", names...)
-}
-func (h *intervenableSource) Resume(_ context.Context, names []string) ([]string, error) {
-	return h.recordCall("resume", names...)
+func (h *intervenableSource) Change(_ context.Context, names []string, c control.Change) ([]string, error) {
+	return h.recordCall(c.Verb, names...)
 }
 
 func (h *intervenableSource) Step(_ context.Context, n string) (*control.SteppedWrite, error) {

@@ -143,7 +143,7 @@ func TestDiffIsOfferedWhilePaused(t *testing.T) {
 // An operator whose process has ended says so, and since when.
 func TestEndedOperator(t *testing.T) {
 	s := idleSnapshot()
-	s.Controllers = append(s.Controllers, observe.Controller{Name: "shop/site", State: stateOff, Reason: "its process has ended", Since: testNow.Add(-90 * time.Second)})
+	s.Controllers = append(s.Controllers, observe.Controller{Name: "shop/site", State: stateOff, Reason: "its process has ended; last heard of during the sync of default/a", Gone: observe.GoneEnded, Since: testNow.Add(-90 * time.Second)})
 	s.Time = testNow
 	src := &intervenableSource{fixedSource: &fixedSource{snapshot: s}}
 	m := newPlainModel(t, Options{Source: src}, 100, 30)
@@ -165,7 +165,7 @@ func TestEndedOperator(t *testing.T) {
 // An operator that does not report may be suspended, as by a debugger: its process is not said to have ended.
 func TestSilentOperator(t *testing.T) {
 	s := idleSnapshot()
-	s.Controllers = append(s.Controllers, observe.Controller{Name: "shop/site", State: stateOff, Reason: observe.ReasonSilent})
+	s.Controllers = append(s.Controllers, observe.Controller{Name: "shop/site", State: stateOff, Gone: observe.GoneSilent})
 	m := modelOnQueue(t, &intervenableSource{fixedSource: &fixedSource{snapshot: s}}, "shop/site")
 	if got := pressKeys(t, m, "x").View().Content; !strings.Contains(got, " Remove shop/site? Its process has ended or is suspended; ") {
 		t.Errorf("x:\n%s", got)

@@ -62,8 +62,8 @@ func (m model) nowText(r row) (string, style) {
 
 // offText says first since when the process of an operator has ended: the column is narrow.
 func (m model) offText(c *observe.Controller, reason string) string {
-	if before, ok := strings.CutSuffix(c.Reason, observe.ReasonEnded); ok && !c.Since.IsZero() {
-		return "ended " + formatAge(m.snapshot.Time.Sub(c.Since)) + " ago" + strings.TrimSuffix(", "+before, ", ")
+	if c.Gone == observe.GoneEnded && !c.Since.IsZero() {
+		return "ended " + formatAge(m.snapshot.Time.Sub(c.Since)) + " ago" + strings.TrimSuffix(", "+c.Interventions.String(), ", ")
 	}
 	return cmp.Or(reason, "off")
 }

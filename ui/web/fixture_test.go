@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/tls"
 	"encoding/json"
+	"errors"
 	"io"
 	"net/http"
 	"net/http/cookiejar"
@@ -64,7 +65,10 @@ type fakeInterventions struct {
 	paused []string
 }
 
-func (f *fakeInterventions) Pause(_ context.Context, names []string) ([]string, error) {
+func (f *fakeInterventions) Change(_ context.Context, names []string, c control.Change) ([]string, error) {
+	if c.Verb != control.Pause {
+		return nil, errors.New("not expected: " + c.Verb)
+	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.paused = append(f.paused, names...)

@@ -1,7 +1,7 @@
 package web
 
 import (
-	"github.com/ctrlplane/ctrlplane/internal/verbs"
+	"github.com/ctrlplane/ctrlplane/control"
 	"github.com/ctrlplane/ctrlplane/observe"
 	"github.com/ctrlplane/ctrlplane/ui"
 )
@@ -90,7 +90,7 @@ func newIntervention(i ui.Intervention) intervention {
 	}
 	for _, u := range i.Undo() {
 		request := undo{Verb: u[0]}
-		if u[0] == verbs.Scale {
+		if u[0] == control.Scale {
 			request.Workers = i.Set.ConfiguredWorkers
 		}
 		shown.Undo = append(shown.Undo, request)

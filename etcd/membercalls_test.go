@@ -61,14 +61,19 @@ func (s leavingCaller) Txn(ctx context.Context, _ *pb.TxnRequest, _ ...grpc.Call
 
 // A write that has begun is stored, and so its outcome is reported, even if its caller has gone.
 func TestWritesInFlightAreNotCanceled(t *testing.T) {
-	for name, write := range map[string]func(context.Context, liveKV) error{
-		"put":    func(ctx context.Context, c liveKV) error { _, err := c.Put(ctx, nil); return err },
-		"delete": func(ctx context.Context, c liveKV) error { _, err := c.DeleteRange(ctx, nil); return err },
-		"txn":    func(ctx context.Context, c liveKV) error { _, err := c.Txn(ctx, nil); return err },
+	for name, write := range map[string]func(context.Context, memberKV) error{
+		"put": func(ctx context.Context, c memberKV) error { _, err := c.Put(ctx, &pb.PutRequest{}); return err },
+		"delete": func(ctx context.Context, c memberKV) error {
+			_, err := c.DeleteRange(ctx, &pb.DeleteRangeRequest{})
+			return err
+		},
+		"txn": func(ctx context.Context, c memberKV) error { _, err := c.Txn(ctx, &pb.TxnRequest{}); return err },
 	} {
 		ctx, cancel := context.WithCancel(t.Context())
-		if err := write(ctx, liveKV{leavingCaller{leave: cancel}}); err != nil {
+		l := newLifetime(t.Context())
+		if err := write(ctx, memberKV{leavingCaller{leave: cancel}, memberCalls{lifetime: l}}); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
+		l.end(errClosed)
 	}
 }
