@@ -2,6 +2,7 @@ package observe
 
 import (
 	"cmp"
+	"log/slog"
 	"net/http"
 	"strconv"
 	"strings"
@@ -452,6 +453,12 @@ type Logged struct {
 	Attrs      []Attr `json:"attrs,omitempty"`
 	Sync       uint64 `json:"sync,omitempty"`
 }
+
+// IsError reports whether the line is an error.
+func (l *Logged) IsError() bool { return l.Level >= int(slog.LevelError) }
+
+// IsWarning reports whether the line is a warning.
+func (l *Logged) IsWarning() bool { return l.Level >= int(slog.LevelWarn) && !l.IsError() }
 
 // Attr is a key and a value of a log line.
 type Attr struct {

@@ -70,7 +70,7 @@ func isNotable(e Event) bool {
 	case *Synced:
 		return e.Failed()
 	case *Logged:
-		return e.Level >= 4 || e.Controller == Own // such as the speed
+		return e.IsWarning() || e.IsError() || e.Controller == Own // such as the speed
 	}
 	return false
 }

@@ -83,7 +83,7 @@ func TestEndableWriterAfterTheEnd(t *testing.T) {
 
 func TestEndableWriterReturnsErrors(t *testing.T) {
 	full := errors.New("full")
-	if _, err := NewEndableWriter(t.Context(), &lineBuffer{err: full}, nil).Write([]byte("x")); !errors.Is(err, full) {
+	if _, err := NewEndableWriter(t.Context(), &writtenLines{err: full}, nil).Write([]byte("x")); !errors.Is(err, full) {
 		t.Errorf("got %v", err)
 	}
 }

@@ -150,9 +150,9 @@ func onlyOwner(named []observe.Object, unhealthy []control.UnhealthyObject) (own
 	return owner
 }
 
-// SummarizeProblems returns the problems of objects in few words, "3 objects have a problem", and in a sentence that
-// names one of them: "2 Pods cannot start: default/a and 1 more; 1 Job failed". Both are empty if there are none.
-func SummarizeProblems(s observe.Snapshot) (short, sentence string) {
+// SummarizeProblems returns a sentence about the problems of objects that names one of them: "2 Pods cannot start: default/a and
+// 1 more; 1 Job failed". It is empty if there are none.
+func SummarizeProblems(s observe.Snapshot) (sentence string) {
 	for i := range s.Problems {
 		if p := &s.Problems[i]; i == 0 {
 			sentence = nameProblem(p, 1)
@@ -160,10 +160,7 @@ func SummarizeProblems(s observe.Snapshot) (short, sentence string) {
 			sentence += "; " + describeProblem(p)
 		}
 	}
-	if merged := MergeProblems(s).Problems; len(merged) > 0 {
-		short = describeProblem(&merged[0])
-	}
-	return short, sentence
+	return sentence
 }
 
 // failedTimers returns the timers of what waits because it has failed: Pods in CrashLoopBackOff.
@@ -206,7 +203,18 @@ func IsPassing(f observe.FailingKey) bool {
 }
 
 // IsNormalRetry reports whether an error is as is normal if the sync is repeated: a conflict, or a stale cache.
-func IsNormalRetry(err string) bool { return isConflict(err) || observe.StaleCacheOf(err) != "" }
+func IsNormalRetry(err string) bool { return RetryReason(err) != "" }
+
+// RetryReason says why an error is normal if the sync is repeated: "conflict" or "stale cache"; empty if it is not.
+func RetryReason(err string) string {
+	switch {
+	case observe.StaleCacheOf(err) != "":
+		return "stale cache"
+	case isConflict(err):
+		return "conflict"
+	}
+	return ""
+}
 
 // isConflict reports whether an error is upstream's for an object that had been modified, or such a
 // fault that was injected. That is normal: the controller tries again.

@@ -3,6 +3,7 @@ package ui
 import (
 	"bytes"
 	"context"
+	"io"
 	"strings"
 	"sync"
 	"testing"
@@ -59,14 +60,14 @@ func (f *fakeSource) addRecords(events ...observe.Event) {
 	})
 }
 
-// lineBuffer collects written lines.
-type lineBuffer struct {
+// writtenLines collects written lines.
+type writtenLines struct {
 	mu  sync.Mutex
 	b   bytes.Buffer
 	err error
 }
 
-func (l *lineBuffer) Write(p []byte) (int, error) {
+func (l *writtenLines) Write(p []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.err != nil {
@@ -76,7 +77,7 @@ func (l *lineBuffer) Write(p []byte) (int, error) {
 }
 
 // takeLines returns the lines written since the last call, without the time.
-func (l *lineBuffer) takeLines() []string {
+func (l *writtenLines) takeLines() []string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	var result []string
@@ -88,13 +89,20 @@ func (l *lineBuffer) takeLines() []string {
 	return result
 }
 
+// newWriter returns a writer of one of the formats.
+type newWriter func(io.Writer, observe.Source) EventWriter
+
+func plainFormat(w io.Writer, src observe.Source) EventWriter { return NewPlainWriter(w, src) }
+
+func jsonFormat(w io.Writer, _ observe.Source) EventWriter { return NewJSONWriter(w) }
+
 // testFollow runs a test against a running Follow, in a synctest bubble.
-func testFollow(t *testing.T, o FollowOptions, test func(t *testing.T, src *fakeSource, out *lineBuffer, wait func(time.Duration))) {
+func testFollow(t *testing.T, format newWriter, test func(t *testing.T, src *fakeSource, out *writtenLines, wait func(time.Duration))) {
 	synctest.Test(t, func(t *testing.T) {
-		src, out := &fakeSource{process: observe.Process{State: observe.Ready, Settled: true, Started: time.Now()}}, &lineBuffer{}
+		src, out := &fakeSource{process: observe.Process{State: observe.Ready, Settled: true, Started: time.Now()}}, &writtenLines{}
 		ctx, cancel := context.WithCancel(t.Context())
 		ended := make(chan error)
-		go func() { ended <- Follow(ctx, out, src, o) }()
+		go func() { ended <- Follow(ctx, src, 0, format(out, src)) }()
 		test(t, src, out, func(d time.Duration) {
 			t.Helper()
 			timer := time.NewTimer(d)
@@ -108,7 +116,7 @@ func testFollow(t *testing.T, o FollowOptions, test func(t *testing.T, src *fake
 	})
 }
 
-func expectLines(t *testing.T, out *lineBuffer, want ...string) {
+func expectLines(t *testing.T, out *writtenLines, want ...string) {
 	t.Helper()
 	if diff := cmp.Diff(want, out.takeLines()); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)

@@ -21,7 +21,7 @@ func pod(name string) observe.Object {
 }
 
 func TestFollowWritesNotableEvents(t *testing.T) {
-	testFollow(t, FollowOptions{}, func(t *testing.T, src *fakeSource, out *lineBuffer, wait func(time.Duration)) {
+	testFollow(t, plainFormat, func(t *testing.T, src *fakeSource, out *writtenLines, wait func(time.Duration)) {
 		wait(100 * time.Millisecond)
 		expectLines(t, out, "settled")
 		write := &observe.Called{Controller: "replicaset-controller", Verb: "create", Object: pod("web-1"), Status: 201, Took: 3 * time.Millisecond}
@@ -30,6 +30,7 @@ func TestFollowWritesNotableEvents(t *testing.T) {
 			write,
 			&observe.Called{Controller: "replicaset-controller", Verb: "get", Object: pod("web-1"), Status: 200},
 			&observe.Called{Controller: "replicaset-controller", Verb: "get", Object: pod("web-2"), Status: 404},
+			&observe.Called{Controller: "replicaset-controller", Verb: "list", Object: observe.Object{Resource: "pods"}, Status: 403},
 			&observe.Called{Controller: "garbage-collector-controller", Verb: "update", Object: observe.Object{Group: "coordination.k8s.io", Resource: "leases", Name: "x"}, Status: 200},
 			&observe.Called{Controller: "replicaset-controller", Verb: "create", Object: observe.Object{Resource: "events", Name: "x"}, Status: 201},
 			&observe.Delivered{Controller: "replicaset-controller", Change: observe.Added, Object: pod("web-1")},
@@ -46,6 +47,7 @@ func TestFollowWritesNotableEvents(t *testing.T) {
 		wait(pollInterval)
 		expectLines(t, out,
 			"replicaset-controller  create  Pod default/web-1  201  3ms",
+			"replicaset-controller  list  pods  403  <1ms",
 			"replicaset-controller  sync  replicaset: default/bad  failed, will retry  5ms  no quota",
 			"job-controller  is failed  no RBAC",
 			"job-controller  warning  Slow",
@@ -77,11 +79,11 @@ func TestFollowWritesHotLoops(t *testing.T) {
 		}
 	}
 	for name, tc := range map[string]struct {
-		o    FollowOptions
-		want int
-	}{"plain": {FollowOptions{}, 1}, "JSON": {FollowOptions{JSON: true}, 0}} {
+		format newWriter
+		want   int
+	}{"plain": {plainFormat, 1}, "JSON": {jsonFormat, 0}} {
 		t.Run(name, func(t *testing.T) {
-			testFollow(t, tc.o, func(t *testing.T, src *fakeSource, out *lineBuffer, wait func(time.Duration)) {
+			testFollow(t, tc.format, func(t *testing.T, src *fakeSource, out *writtenLines, wait func(time.Duration)) {
 				expect := func(when string, want int) {
 					t.Helper()
 					lines := slices.DeleteFunc(out.takeLines(), func(line string) bool { return !strings.HasPrefix(line, "hot loop: ") })
@@ -105,20 +107,20 @@ func TestFollowWritesHotLoops(t *testing.T) {
 
 func TestFollowStartsAfterSeq(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		src, out := &fakeSource{}, &lineBuffer{}
+		src, out := &fakeSource{}, &writtenLines{}
 		for _, name := range []string{"a", "b", "c"} {
 			src.addRecords(&observe.ControllerChanged{Controller: name, State: "running"})
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
-		if err := Follow(ctx, out, src, FollowOptions{After: 2}); err != nil {
+		if err := Follow(ctx, src, 2, NewPlainWriter(out, src)); err != nil {
 			t.Error(err)
 		}
 		expectLines(t, out) // no output after the context has ended
 		ctx, cancel = context.WithTimeout(t.Context(), pollInterval/2)
 		defer cancel()
 		src.process.Settled = true
-		if err := Follow(ctx, out, src, FollowOptions{After: 2}); err != nil {
+		if err := Follow(ctx, src, 2, NewPlainWriter(out, src)); err != nil {
 			t.Error(err)
 		}
 		expectLines(t, out, "c  is running", "settled")
@@ -126,7 +128,7 @@ func TestFollowStartsAfterSeq(t *testing.T) {
 }
 
 func TestFollowSummarizesWhileBusy(t *testing.T) {
-	testFollow(t, FollowOptions{}, func(t *testing.T, src *fakeSource, out *lineBuffer, wait func(time.Duration)) {
+	testFollow(t, plainFormat, func(t *testing.T, src *fakeSource, out *writtenLines, wait func(time.Duration)) {
 		wait(100 * time.Millisecond)
 		expectLines(t, out, "settled")
 		src.change(func() {
@@ -156,7 +158,7 @@ func TestFollowSummarizesWhileBusy(t *testing.T) {
 }
 
 func TestFollowReportsMissedRecords(t *testing.T) {
-	testFollow(t, FollowOptions{}, func(t *testing.T, src *fakeSource, out *lineBuffer, wait func(time.Duration)) {
+	testFollow(t, plainFormat, func(t *testing.T, src *fakeSource, out *writtenLines, wait func(time.Duration)) {
 		wait(100 * time.Millisecond)
 		out.takeLines()
 		src.change(func() { src.missed = 12 })
@@ -166,7 +168,7 @@ func TestFollowReportsMissedRecords(t *testing.T) {
 }
 
 func TestFollowRetriesAfterSourceError(t *testing.T) {
-	testFollow(t, FollowOptions{}, func(t *testing.T, src *fakeSource, out *lineBuffer, wait func(time.Duration)) {
+	testFollow(t, plainFormat, func(t *testing.T, src *fakeSource, out *writtenLines, wait func(time.Duration)) {
 		wait(100 * time.Millisecond)
 		out.takeLines()
 		src.addRecords(&observe.ControllerChanged{Controller: "a", State: "running"})
@@ -196,11 +198,11 @@ func TestFollowRetriesAfterSourceError(t *testing.T) {
 }
 
 func TestFollowReturnsWriteError(t *testing.T) {
-	for _, asJSON := range []bool{false, true} {
+	for _, format := range []newWriter{plainFormat, jsonFormat} {
 		synctest.Test(t, func(t *testing.T) {
 			full := errors.New("no space left")
 			src := &fakeSource{process: observe.Process{Settled: true}}
-			if err := Follow(t.Context(), &lineBuffer{err: full}, src, FollowOptions{JSON: asJSON}); !errors.Is(err, full) {
+			if err := Follow(t.Context(), src, 0, format(&writtenLines{err: full}, src)); !errors.Is(err, full) {
 				t.Errorf("Follow = %v, want the write error", err)
 			}
 		})
@@ -208,7 +210,7 @@ func TestFollowReturnsWriteError(t *testing.T) {
 }
 
 func TestFollowJSON(t *testing.T) {
-	testFollow(t, FollowOptions{JSON: true}, func(t *testing.T, src *fakeSource, out *lineBuffer, wait func(time.Duration)) {
+	testFollow(t, jsonFormat, func(t *testing.T, src *fakeSource, out *writtenLines, wait func(time.Duration)) {
 		kinds := func(want ...string) {
 			t.Helper()
 			out.mu.Lock()

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/ctrlplane/ctrlplane/control"
 	"github.com/ctrlplane/ctrlplane/internal/words"
 	"github.com/ctrlplane/ctrlplane/observe"
 )
@@ -46,6 +47,20 @@ func (i Intervention) Undo() (verbs [][2]string) {
 		verbs = append(verbs, [2]string{"scale", " --workers " + strconv.Itoa(i.Set.ConfiguredWorkers)})
 	}
 	return verbs
+}
+
+// StopVerb returns what can be done about the run of a controller: remove it if its process has ended, start it if it is off
+// or has failed, or else stop it. It is empty if the controller is of another process, which runs.
+func StopVerb(c *observe.Controller) string {
+	switch {
+	case c.HasEnded():
+		return control.Remove
+	case observe.IsReported(c.Name):
+		return ""
+	case c.State == observe.StateOff || c.State == observe.StateFailed:
+		return control.Start
+	}
+	return control.Stop
 }
 
 // WithHeld says in a reason how many writes are held, if any are.

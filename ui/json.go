@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"context"
 	"encoding/json"
 	"io"
 	"slices"
@@ -11,11 +12,17 @@ import (
 	"github.com/ctrlplane/ctrlplane/observe/replay"
 )
 
-// jsonWriter writes every record as one JSON object per line.
-type jsonWriter struct {
-	w         io.Writer
+// JSONWriter writes every record as one JSON object per line.
+type JSONWriter struct {
+	lines     lineBuffer
 	lastState snapshotState
 }
+
+// NewJSONWriter returns a writer to w, which receives whole lines.
+func NewJSONWriter(w io.Writer) *JSONWriter { return &JSONWriter{lines: lineBuffer{w: w}} }
+
+// Flush writes the lines.
+func (j *JSONWriter) Flush() error { return j.lines.flush() }
 
 type snapshotLine struct {
 	Kind    string          `json:"kind"`
@@ -24,24 +31,35 @@ type snapshotLine struct {
 	Queues  []observe.Queue `json:"queues"`
 }
 
-func (j *jsonWriter) writeHeader(now time.Time) error {
-	return j.writeLine(replay.NewHeader(now))
+// WriteHeader writes the first line.
+func (j *JSONWriter) WriteHeader(now time.Time) error { return j.WriteLine(replay.NewHeader(now)) }
+
+// RecordQuery selects all records.
+func (*JSONWriter) RecordQuery() observe.Query { return observe.Query{Reads: true} }
+
+// WriteRecord writes a record.
+func (j *JSONWriter) WriteRecord(r observe.Record) error { return j.WriteLine(r) }
+
+// WriteNotice writes a notice.
+func (j *JSONWriter) WriteNotice(n Notice) error { return j.WriteLine(n) }
+
+// WriteSnapshot writes a snapshot that differs from the previous one.
+func (j *JSONWriter) WriteSnapshot(_ context.Context, s observe.Snapshot) error {
+	line := j.ChangedSnapshot(s)
+	if line == nil {
+		return nil
+	}
+	return j.WriteLine(line)
 }
 
-func (*jsonWriter) recordQuery() observe.Query { return observe.Query{Reads: true} }
-
-func (j *jsonWriter) writeRecord(r observe.Record) error { return j.writeLine(r) }
-
-func (j *jsonWriter) writeNotice(n Notice) error { return j.writeLine(n) }
-
-// writeSnapshot writes a snapshot that differs from the previous one.
-func (j *jsonWriter) writeSnapshot(s observe.Snapshot) error {
+// ChangedSnapshot returns the line of a snapshot that differs from the previous one; nil if it does not.
+func (j *JSONWriter) ChangedSnapshot(s observe.Snapshot) any {
 	m := snapshotStateOf(s)
 	if m.process == j.lastState.process && slices.Equal(m.queues, j.lastState.queues) {
 		return nil
 	}
 	j.lastState = m
-	return j.writeLine(newSnapshotLine(s))
+	return newSnapshotLine(s)
 }
 
 func newSnapshotLine(s observe.Snapshot) snapshotLine {
@@ -52,13 +70,22 @@ func newSnapshotLine(s observe.Snapshot) snapshotLine {
 	return line
 }
 
-func (j *jsonWriter) writeLine(v any) error {
+// WriteLine writes a value as one line.
+func (j *JSONWriter) WriteLine(v any) error {
+	line, err := EncodeLine(v)
+	if err == nil {
+		j.lines.add(line)
+	}
+	return err
+}
+
+// EncodeLine returns a value as a line of JSON that may be written to a terminal.
+func EncodeLine(v any) ([]byte, error) {
 	data, err := json.Marshal(v)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	_, err = j.w.Write(append(words.EscapeJSON(data), '\n'))
-	return err
+	return append(words.EscapeJSON(data), '\n'), nil
 }
 
 // snapshotState holds the parts of a snapshot whose change is worth a line. It

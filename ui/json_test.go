@@ -3,6 +3,7 @@ package ui
 import (
 	"bytes"
 	"encoding/json"
+	"io"
 	"reflect"
 	"strings"
 	"testing"
@@ -20,8 +21,8 @@ func documentedExamples(t *testing.T) []string {
 	at := time.Date(2026, 7, 1, 12, 0, 1, 234e6, time.UTC)
 	web := observe.Object{Group: "apps", Resource: "replicasets", Kind: "ReplicaSet", Namespace: "default", Name: "web-7d4b9c6f5", UID: "0b7c1c2e-5a0e-4d0c-9a0e-3f6f1f0d2a11"}
 	var b bytes.Buffer
-	j := jsonWriter{w: &b}
-	err := j.writeHeader(at)
+	j := NewJSONWriter(&b)
+	err := j.WriteHeader(at)
 	for i, e := range []observe.Event{
 		&observe.BootStep{Step: "etcd", Took: 41 * time.Millisecond},
 		&observe.ControllerChanged{Controller: "job-controller", State: "failed", Reason: "jobs.batch is forbidden"},
@@ -32,14 +33,14 @@ func documentedExamples(t *testing.T) []string {
 		&observe.Logged{Controller: "replicaset-controller", Level: -2, Message: "Too few replicas", Attrs: []observe.Attr{{Key: "need", Value: "3"}, {Key: "creating", Value: "3"}}, Sync: 77},
 	} {
 		if err == nil {
-			err = j.writeRecord(observe.Record{Seq: uint64(i + 1), Time: at, Event: e})
+			err = j.WriteRecord(observe.Record{Seq: uint64(i + 1), Time: at, Event: e})
 		}
 	}
 	if err == nil {
 		s := busySnapshot()
 		s.Time, s.Queues = at, s.Queues[1:2]
 		s.Process.Started = at.Add(-125 * time.Second)
-		err = j.writeSnapshot(s)
+		err = j.WriteSnapshot(t.Context(), s)
 	}
 	for _, n := range []Notice{
 		{Kind: "missed", Missed: 512},
@@ -47,8 +48,11 @@ func documentedExamples(t *testing.T) []string {
 		{Kind: "connected"}, {Kind: "restarted"},
 	} {
 		if n.Time = at; err == nil {
-			err = j.writeNotice(n)
+			err = j.WriteNotice(n)
 		}
+	}
+	if err == nil {
+		err = j.Flush()
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -106,16 +110,16 @@ func TestJSONMatchesDocumentation(t *testing.T) {
 
 // The lines may be written to a terminal, and have names that clients have chosen.
 func TestJSONHasNoControlCharacters(t *testing.T) {
-	var b bytes.Buffer
 	const name = "a\x1b\u009b31m\u202eb"
-	if err := (&jsonWriter{w: &b}).writeRecord(observe.Record{Event: &observe.Called{Object: observe.Object{Name: name}}}); err != nil {
+	line, err := EncodeLine(observe.Record{Event: &observe.Called{Object: observe.Object{Name: name}}})
+	if err != nil {
 		t.Fatal(err)
 	}
-	if strings.ContainsAny(b.String(), "\x1b\u009b\u202e") {
-		t.Errorf("%q", b.String())
+	if bytes.ContainsAny(line, "\x1b\u009b\u202e") {
+		t.Errorf("%q", line)
 	}
 	var got struct{ Object observe.Object }
-	if err := json.Unmarshal(b.Bytes(), &got); err != nil || got.Object.Name != name {
+	if err := json.Unmarshal(line, &got); err != nil || got.Object.Name != name {
 		t.Errorf("%q, %v", got.Object.Name, err)
 	}
 }
@@ -129,7 +133,7 @@ func TestSnapshotLineKeepsSnapshotUnchanged(t *testing.T) {
 }
 
 func TestJSONRejectsRecordWithoutEvent(t *testing.T) {
-	err := (&jsonWriter{w: &bytes.Buffer{}}).writeRecord(observe.Record{Seq: 3})
+	err := NewJSONWriter(io.Discard).WriteRecord(observe.Record{Seq: 3})
 	if err == nil || !strings.Contains(err.Error(), "record 3 has no event") {
 		t.Errorf("error %v does not name the record", err)
 	}

@@ -47,36 +47,32 @@ type loopSubject struct {
 	controller, queue, key, verb, object, subresource string
 }
 
-// loopReporter writes a line for each hot loop that it has not found before.
-type loopReporter struct {
-	out   *plainWriter
+// loopFinder finds hot loops that it has not found before.
+type loopFinder struct {
+	src   observe.Source
 	at    time.Time // of the last look
 	found map[loopSubject]time.Time
 }
 
-// poll looks for hot loops, if that is due. If the records cannot be read there are none: Follow says why.
-func (r *loopReporter) poll(ctx context.Context, src observe.Source, s observe.Snapshot) error {
-	if !IsRepeating(s) || s.Time.Sub(r.at) < LoopInterval {
+// find returns the hot loops that are new, if it is time to look. If the records cannot be read there are none: Follow says why.
+func (f *loopFinder) find(ctx context.Context, s observe.Snapshot) (added []assert.HotLoop) {
+	if !IsRepeating(s) || s.Time.Sub(f.at) < LoopInterval {
 		return nil
 	}
-	r.at = s.Time
-	loops, err := assert.FindLoops(ctx, src, s.Time)
+	f.at = s.Time
+	loops, err := assert.FindLoops(ctx, f.src, s.Time)
 	if err != nil {
 		return nil
 	}
-	maps.DeleteFunc(r.found, func(_ loopSubject, last time.Time) bool { return s.Time.Sub(last) > loopMemory })
+	maps.DeleteFunc(f.found, func(_ loopSubject, last time.Time) bool { return s.Time.Sub(last) > loopMemory })
 	for _, l := range loops {
 		subject := subjectOf(l)
-		_, known := r.found[subject]
-		r.found[subject] = s.Time
-		if known {
-			continue
+		if _, known := f.found[subject]; !known {
+			added = append(added, l)
 		}
-		if err := r.out.writeLoop(s.Time, l); err != nil {
-			return err
-		}
+		f.found[subject] = s.Time
 	}
-	return nil
+	return added
 }
 
 func subjectOf(l assert.HotLoop) loopSubject {

@@ -1,58 +1,60 @@
 package ui
 
 import (
+	"bytes"
+	"context"
 	"fmt"
 	"io"
 	"time"
 
-	"github.com/ctrlplane/ctrlplane/health/assert"
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
 const summaryInterval = 5 * time.Second // between two summaries while busy
 
-// plainWriter writes one line of text per notable event.
-type plainWriter struct {
-	w            io.Writer
+// PlainWriter writes one line of text per notable event, and per hot loop.
+type PlainWriter struct {
+	lines        lineBuffer
+	loops        loopFinder
 	lastSummary  time.Time // when the last summary was written
 	settledShown bool      // the last line said "settled"
 	failing      string    // what it said to fail
 }
 
-func (*plainWriter) writeHeader(time.Time) error { return nil }
+// NewPlainWriter returns a writer to w of what src has, in which it looks for hot loops.
+func NewPlainWriter(w io.Writer, src observe.Source) *PlainWriter {
+	return &PlainWriter{lines: lineBuffer{w: w}, loops: loopFinder{src: src, found: map[loopSubject]time.Time{}}}
+}
 
-func (*plainWriter) recordQuery() observe.Query {
+// Flush writes the lines.
+func (p *PlainWriter) Flush() error { return p.lines.flush() }
+
+// WriteHeader does nothing.
+func (*PlainWriter) WriteHeader(time.Time) error { return nil }
+
+// RecordQuery selects the kinds that have lines, without the steps of a start: the verb that starts prints them.
+func (*PlainWriter) RecordQuery() observe.Query {
 	return observe.Query{Kinds: []observe.Kind{
 		observe.KindControllerChanged, observe.KindCalled, observe.KindSynced, observe.KindLogged,
 	}}
 }
 
-func (p *plainWriter) writeRecord(r observe.Record) error {
-	if !IsNotable(r.Event) {
+// WriteRecord writes a record that is worth a line.
+func (p *PlainWriter) WriteRecord(r observe.Record) error {
+	if WorthOf(r.Event) != Line {
 		return nil
 	}
 	p.settledShown = false
 	r.Time = r.Time.Local()
-	return p.writeLine(FormatRecord(r))
+	p.writeLine(FormatRecord(r))
+	return nil
 }
 
-// IsNotable reports whether an event is worth a line. It leaves out reads,
-// constant background writes, and logged errors that the failed sync repeats.
-func IsNotable(e observe.Event) bool {
-	switch e := e.(type) {
-	case *observe.ControllerChanged:
-		return true
-	case *observe.Called:
-		return e.IsWrite() && !e.IsRoutine()
-	case *observe.Synced:
-		return e.Failed()
-	case *observe.Logged:
-		return e.Level >= 4 && (e.Level < 8 || e.Sync == 0) || e.Controller == observe.Own // such as a restore
+// WriteSnapshot writes new hot loops and, from time to time, a summary.
+func (p *PlainWriter) WriteSnapshot(ctx context.Context, s observe.Snapshot) error {
+	for _, l := range p.loops.find(ctx, s) {
+		p.writeLine(joinFields([]string{formatTime(s.Time.Local()), "hot loop: " + l.String()}))
 	}
-	return false
-}
-
-func (p *plainWriter) writeSnapshot(s observe.Snapshot) error {
 	failing := DescribeFailing(s)
 	if s.Process.Settled {
 		if p.settledShown && p.failing == failing {
@@ -62,24 +64,39 @@ func (p *plainWriter) writeSnapshot(s observe.Snapshot) error {
 		return nil // if that ends before a line says so, "settled" would repeat the last one
 	}
 	p.settledShown, p.failing, p.lastSummary = s.Process.Settled, failing, s.Time
-	return p.writeLine(joinFields([]string{formatTime(s.Time.Local()), summarizeActivity(s)}))
+	p.writeLine(joinFields([]string{formatTime(s.Time.Local()), summarizeActivity(s)}))
+	return nil
 }
 
-func (p *plainWriter) writeNotice(n Notice) error {
+// WriteNotice writes a line about the connection.
+func (p *PlainWriter) WriteNotice(n Notice) error {
+	if n.Kind == "restarted" {
+		clear(p.loops.found)
+	}
 	text := map[string]string{
 		"missed":       fmt.Sprintf("missed %s: dropped before they could be read", CountNoun(n.Missed, "record")),
 		"disconnected": "no response from the control plane, retrying: " + n.Error,
 		"connected":    "connected again",
 		"restarted":    "the control plane was restarted",
 	}[n.Kind]
-	return p.writeLine(joinFields([]string{formatTime(n.Time.Local()), text}))
+	p.writeLine(joinFields([]string{formatTime(n.Time.Local()), text}))
+	return nil
 }
 
-func (p *plainWriter) writeLoop(now time.Time, l assert.HotLoop) error {
-	return p.writeLine(joinFields([]string{formatTime(now.Local()), "hot loop: " + l.String()}))
+func (p *PlainWriter) writeLine(s string) { p.lines.add(append([]byte(s), '\n')) }
+
+// lineBuffer collects the lines of one poll, so that its writer receives whole lines.
+type lineBuffer struct {
+	w     io.Writer
+	lines bytes.Buffer
 }
 
-func (p *plainWriter) writeLine(s string) error {
-	_, err := io.WriteString(p.w, s+"\n")
+func (b *lineBuffer) add(line []byte) { b.lines.Write(line) }
+
+func (b *lineBuffer) flush() error {
+	if b.lines.Len() == 0 {
+		return nil
+	}
+	_, err := b.lines.WriteTo(b.w)
 	return err
 }

@@ -30,7 +30,7 @@ func FormatRecord(r observe.Record) string {
 	case *observe.Synced:
 		fields = []string{e.Controller, "sync", formatSyncKey(e), syncOutcome(e), compactDuration(e.Took), e.Error}
 	case *observe.Logged:
-		fields = []string{e.Controller, levelName(e.Level), e.Message, formatAttrs(ShownAttrs(e))}
+		fields = []string{e.Controller, levelName(e), e.Message, formatAttrs(ShownAttrs(e))}
 	}
 	return joinFields(append([]string{formatTime(r.Time)}, fields...))
 }
@@ -103,6 +103,17 @@ func formatSyncKey(e *observe.Synced) string {
 	return e.Queue + ": " + key
 }
 
+// FormatKey marks with "~" a key that is inferred, and with "?" one that is unknown.
+func FormatKey(key string, b observe.Basis) string {
+	switch {
+	case key == "":
+		return "?"
+	case b.Inferred():
+		return "~" + words.OneLine(key)
+	}
+	return words.OneLine(key)
+}
+
 func syncOutcome(e *observe.Synced) string {
 	switch {
 	case e.Error != "" && e.Retried:
@@ -115,13 +126,13 @@ func syncOutcome(e *observe.Synced) string {
 	return "done"
 }
 
-func levelName(n int) string {
+func levelName(l *observe.Logged) string {
 	switch {
-	case n >= 8:
+	case l.IsError():
 		return "error"
-	case n >= 4:
+	case l.IsWarning():
 		return "warning"
-	case n >= 0:
+	case l.Level >= 0:
 		return "info"
 	}
 	return "debug"

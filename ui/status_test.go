@@ -256,7 +256,7 @@ func TestStatusWithHugeNumbers(t *testing.T) {
 func TestStatusErrors(t *testing.T) {
 	full := errors.New("no space left")
 	for _, wide := range []bool{false, true} {
-		if err := WriteStatus(&lineBuffer{err: full}, idleSnapshot(), "", wide, maxStatusWidth); !errors.Is(err, full) {
+		if err := WriteStatus(&writtenLines{err: full}, idleSnapshot(), "", wide, maxStatusWidth); !errors.Is(err, full) {
 			t.Errorf("wide %v: %v, want the write error", wide, err)
 		}
 	}

@@ -42,6 +42,21 @@ func describeUnknown(s observe.Snapshot) string {
 	return "not known to be settled: the keys of " + words.First(names, maxNamed) + " are unknown"
 }
 
+// StateWord returns the state of a control plane in a word: starting, stopping, settled, standby, unknown or busy.
+func StateWord(s observe.Snapshot) string {
+	switch {
+	case s.Process.State == observe.Starting || s.Process.State == observe.Stopping:
+		return string(s.Process.State)
+	case s.Process.StandbyReason() != "":
+		return "standby"
+	case len(UnknownQueues(s)) > 0:
+		return "unknown"
+	case s.Process.Settled:
+		return "settled"
+	}
+	return "busy"
+}
+
 // UnknownQueues returns the queues of the process that keep it from being settled because their keys are unknown.
 func UnknownQueues(s observe.Snapshot) (list []observe.Queue) {
 	if s.Process.Settled || s.Process.Busy != nil {

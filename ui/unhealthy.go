@@ -3,7 +3,6 @@ package ui
 import (
 	"fmt"
 	"io"
-	"regexp"
 	"strings"
 	"time"
 
@@ -34,16 +33,13 @@ func WriteUnhealthy(w io.Writer, list []control.UnhealthyObject, now time.Time, 
 // stateNames are the states that have another name here than for kstatus.
 var stateNames = map[string]string{"InProgress": "not ready", "Current": "ready"}
 
-// uids matches the UIDs of Pods in the messages of kubelets.
-var uids = regexp.MustCompile(`\b[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\b`)
-
 // joinSiblings returns the first of the objects of each owner that have the same reason but for their names and UIDs, and how many
 // others each stands for.
 func joinSiblings(list []control.UnhealthyObject) (first []control.UnhealthyObject, others []int) {
 	known := map[control.UnhealthyObject]int{}
 	for _, o := range list {
 		like := o
-		like.Object.Name, like.Reason = "", uids.ReplaceAllString(strings.ReplaceAll(o.Reason, o.Object.Name, ""), "")
+		like.Object.Name, like.Reason = "", uid.ReplaceAllString(strings.ReplaceAll(o.Reason, o.Object.Name, ""), "")
 		at, found := known[like]
 		if found && o.Owner != (observe.Object{}) {
 			others[at]++

@@ -57,8 +57,10 @@ func (l viewMode) showSource(ctx context.Context, src observe.Source, after uint
 	case viewLive:
 		o.In, o.Out, o.Environ, o.Source, o.Purpose = os.Stdin, os.Stdout, os.Environ(), src, explain.Purpose
 		return live.Run(ctx, o)
-	case viewPlain, viewJSON:
-		return live.Stop, ui.Follow(ctx, o.Out, src, ui.FollowOptions{JSON: l == viewJSON, After: after})
+	case viewPlain:
+		return live.Stop, ui.Follow(ctx, src, after, ui.NewPlainWriter(o.Out, src))
+	case viewJSON:
+		return live.Stop, ui.Follow(ctx, src, after, ui.NewJSONWriter(o.Out))
 	}
 	<-ctx.Done()
 	return live.Stop, nil

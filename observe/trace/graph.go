@@ -192,7 +192,7 @@ const errorSyncing = "rror syncing"
 // failures, which the sync has itself.
 func (g *graph) addLog(l *observe.Logged) {
 	s := g.syncByID[l.Sync]
-	if s == nil || l.Level < -2 || l.Level >= 4 || strings.Contains(l.Message, errorSyncing) {
+	if s == nil || l.Level < -2 || l.IsWarning() || l.IsError() || strings.Contains(l.Message, errorSyncing) {
 		return
 	}
 	line := l.Message

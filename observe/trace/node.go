@@ -173,6 +173,14 @@ type Node struct {
 	missingNode string       // for a delete of pod-garbage-collector-controller: the node of the Pod, if that did not exist
 }
 
+// Record returns the Seq of the record of a call; 0 for other nodes.
+func (n *Node) Record() uint64 {
+	if n.Kind != Call {
+		return 0
+	}
+	return n.seq
+}
+
 // isOutside reports whether n is a write from outside of the process, or of ctrlplane for its user.
 func (n *Node) isOutside() bool { return n.Kind == Outside || n.byClient }
 

@@ -4,12 +4,11 @@ import (
 	"slices"
 
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/ctrlplane/ctrlplane/internal/kubeletlogs"
 )
 
-const (
-	maxKeptLogs = 1 << 20 // bytes of the logs of removed containers
-	maxKeptLog  = 64 << 10
-)
+const maxKeptLogs = 1 << 20 // bytes of the logs of removed containers
 
 // keptLogs are the ends of the logs of removed containers, the newest last: a test deletes what has failed, and then its log
 // is asked for.
@@ -58,7 +57,7 @@ func (s *session) keepLogs(p *pod) {
 }
 
 func (k *keptLogs) add(uid types.UID, r *run) {
-	lines, size := r.log.end(maxKeptLog)
+	lines, size := r.log.end(kubeletlogs.MaxRemovedBytes)
 	if len(lines) == 0 {
 		return
 	}

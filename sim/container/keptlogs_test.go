@@ -9,6 +9,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/ctrlplane/ctrlplane/internal/kubeletlogs"
 )
 
 // TestLogIsKept reads the log of a run before and after its Pod is removed.
@@ -59,7 +61,7 @@ func (f *fixture) awaitPartial(pod *corev1.Pod, text string) {
 	log := f.Log(pod.UID, "c", 0)
 	deadline := time.Now().Add(patience)
 	for {
-		lines, _ := log.end(maxKeptLog)
+		lines, _ := log.end(kubeletlogs.MaxRemovedBytes)
 		if n := len(lines); n > 0 && lines[n-1].Text == text {
 			return
 		}
@@ -73,10 +75,10 @@ func (f *fixture) awaitPartial(pod *corev1.Pod, text string) {
 // TestKeptLogsAreBounded keeps the end of each log, and the newest logs.
 func TestKeptLogsAreBounded(t *testing.T) {
 	var k keptLogs
-	const n = 3 * maxKeptLogs / maxKeptLog
+	const n = 3 * maxKeptLogs / kubeletlogs.MaxRemovedBytes
 	for i := range n {
 		r := &run{name: fmt.Sprint(i)}
-		for range 2 * maxKeptLog / 1000 {
+		for range 2 * kubeletlogs.MaxRemovedBytes / 1000 {
 			fmt.Fprintln(r.log.writer(false), strings.Repeat("x", 999))
 		}
 		fmt.Fprintln(r.log.writer(false), "the end of", i)
@@ -89,10 +91,10 @@ func TestKeptLogsAreBounded(t *testing.T) {
 			t.Errorf("the log of %s ends with %q", l.container, last)
 		}
 		for _, line := range l.lines {
-			size += len(line.Text) + lineOverhead
+			size += len(line.Text) + kubeletlogs.LineOverhead
 		}
 	}
-	if first := k.list[0].container; size != k.size || size > maxKeptLogs || size < maxKeptLogs-maxKeptLog || first != fmt.Sprint(n-len(k.list)) {
+	if first := k.list[0].container; size != k.size || size > maxKeptLogs || size < maxKeptLogs-kubeletlogs.MaxRemovedBytes || first != fmt.Sprint(n-len(k.list)) {
 		t.Errorf("%d bytes, counted as %d, of %d logs from %s on", size, k.size, len(k.list), first)
 	}
 }

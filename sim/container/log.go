@@ -10,13 +10,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/ctrlplane/ctrlplane/internal/kubeletlogs"
 	"github.com/ctrlplane/ctrlplane/sim/shell"
-)
-
-const (
-	maxLogBytes  = 512 << 10 // of a run; older lines are dropped
-	maxLineBytes = 16 << 10  // a longer line is split, as container runtimes do
-	lineOverhead = 48        // what a line costs besides its text
 )
 
 // LogLine is a line that a command has written.
@@ -58,12 +53,12 @@ func (w logWriter) Write(p []byte) (int, error) {
 	*stream = append(*stream, p...)
 	rest := *stream
 	for {
-		end := bytes.IndexByte(rest[:min(len(rest), maxLineBytes)], '\n') + 1
-		if end == 0 && len(rest) < maxLineBytes {
+		end := bytes.IndexByte(rest[:min(len(rest), kubeletlogs.MaxLineBytes)], '\n') + 1
+		if end == 0 && len(rest) < kubeletlogs.MaxLineBytes {
 			break
 		}
 		if end == 0 {
-			end = maxLineBytes
+			end = kubeletlogs.MaxLineBytes
 		}
 		l.add(w.stderr, string(rest[:end]))
 		rest = rest[end:]
@@ -82,8 +77,8 @@ func (w logWriter) Write(p []byte) (int, error) {
 // add adds a line. Older lines make room for it; if all Pods together hold as much as they
 // may, the line is dropped.
 func (l *Log) add(stderr bool, text string) {
-	n := len(text) + lineOverhead
-	for l.size+n > maxLogBytes && len(l.lines) > 0 {
+	n := len(text) + kubeletlogs.LineOverhead
+	for l.size+n > kubeletlogs.MaxBytes && len(l.lines) > 0 {
 		l.dropFirst()
 	}
 	for !shell.Reserve(n) {
@@ -103,7 +98,7 @@ func (l *Log) add(stderr bool, text string) {
 }
 
 func (l *Log) dropFirst() {
-	n := len(l.lines[0].Text) + lineOverhead
+	n := len(l.lines[0].Text) + kubeletlogs.LineOverhead
 	l.size -= n
 	l.held.Add(-int64(n))
 	shell.Release(n)
@@ -158,12 +153,12 @@ func (l *Log) end(maxBytes int) (lines []LogLine, size int) {
 	for i, rest := range l.partial {
 		if len(rest) > 0 {
 			begun = append(begun, LogLine{time.Now(), i == 1, string(rest)})
-			size += len(rest) + lineOverhead
+			size += len(rest) + kubeletlogs.LineOverhead
 		}
 	}
 	first := len(l.lines)
 	for ; first > 0; first-- {
-		n := len(l.lines[first-1].Text) + lineOverhead
+		n := len(l.lines[first-1].Text) + kubeletlogs.LineOverhead
 		if size+n > maxBytes {
 			break
 		}

@@ -6,6 +6,8 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+
+	"github.com/ctrlplane/ctrlplane/internal/kubeletlogs"
 )
 
 func texts(lines []LogLine) (list []string) {
@@ -45,16 +47,16 @@ func TestLogIsBounded(t *testing.T) {
 	var l Log
 	out := l.writer(false)
 	line := strings.Repeat("x", 99) + "\n"
-	for range 2 * maxLogBytes / len(line) {
+	for range 2 * kubeletlogs.MaxBytes / len(line) {
 		io.WriteString(out, line)
 	}
-	fmt.Fprint(out, strings.Repeat("y", 3*maxLineBytes))
+	fmt.Fprint(out, strings.Repeat("y", 3*kubeletlogs.MaxLineBytes))
 	lines, next, _ := l.Read(0)
 	size := 0
 	for _, l := range lines {
-		size += len(l.Text) + lineOverhead
+		size += len(l.Text) + kubeletlogs.LineOverhead
 	}
-	if size > maxLogBytes || len(lines[len(lines)-1].Text) != maxLineBytes || len(l.partial[0]) > 0 {
+	if size > kubeletlogs.MaxBytes || len(lines[len(lines)-1].Text) != kubeletlogs.MaxLineBytes || len(l.partial[0]) > 0 {
 		t.Errorf("%d bytes in %d lines, %d in a part", size, len(lines), len(l.partial[0]))
 	}
 	fmt.Fprint(out, "z\n")

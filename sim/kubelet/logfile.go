@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/ctrlplane/ctrlplane/internal/kubeletlogs"
 )
 
 // serveLogFile serves the log of a run as a kubelet serves its file in /var/log/pods, in the format of container runtimes. The
@@ -34,19 +36,10 @@ func (a *kubeletAPI) serveLogFile(w http.ResponseWriter, r *http.Request) error 
 	return nil
 }
 
-// encodeLogFile marks lines as container runtimes do: F is a full one, P a part.
 func encodeLogFile(lines []logLine) []byte {
 	var b bytes.Buffer
 	for _, l := range lines {
-		stream, part := "stdout", "F"
-		if l.stderr {
-			stream = "stderr"
-		}
-		text, full := strings.CutSuffix(l.text, "\n")
-		if !full {
-			part = "P"
-		}
-		fmt.Fprintf(&b, "%s %s %s %s\n", l.at.Format(logTimeFormat), stream, part, text)
+		kubeletlogs.AppendFileLine(&b, l.at, l.stderr, l.text)
 	}
 	return b.Bytes()
 }

@@ -7,11 +7,9 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/ctrlplane/ctrlplane/internal/kubeletlogs"
 	"github.com/ctrlplane/ctrlplane/sim/container"
 )
-
-// logTimeFormat is the format of a kubelet's log timestamps.
-const logTimeFormat = "2006-01-02T15:04:05.000000000Z07:00"
 
 // logFormat selects and formats the lines of a log.
 type logFormat struct {
@@ -70,7 +68,7 @@ func (f *logFormat) encodeLines(lines []logLine) []byte {
 	var b bytes.Buffer
 	for _, l := range lines {
 		if f.options.Timestamps && !f.inLine {
-			b.WriteString(l.at.Format(logTimeFormat))
+			b.WriteString(l.at.Format(kubeletlogs.TimeFormat))
 			b.WriteByte(' ')
 		}
 		b.WriteString(l.text)

@@ -2,8 +2,8 @@
 // table of small programs, in the process, on a file system in memory. A
 // script starts no host process and reaches no host file and no network.
 //
-// The parser and the word expansion are those of mvdan.cc/sh/v3. Its
-// interpreter is not used: it starts goroutines whose panics cannot be
+// The parser is that of mvdan.cc/sh/v3. Its word expansion is not used, as it
+// does not count its steps. Nor is its interpreter: it starts goroutines whose panics cannot be
 // recovered, resolves "type", "source" and "pwd -P" on the host, makes host
 // pipes and named pipes, and knows no trap for TERM. The evaluator here bounds
 // what a script costs: every statement and every transferred byte counts

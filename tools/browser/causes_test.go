@@ -106,7 +106,7 @@ const planChains = `((chains, interval, seconds) => {
 				const event = { kind: "delivered", seq: ++seq, time, controller: "c" + c, change: "updated", object, resourceVersion: String(versions[c]), queues: ["q"] };
 				const synced = { kind: "synced", id: ++sync, time, controller: "c" + c, queue: "q", key: "k", cause: event.seq, tookNanos: 1e6, writes: 1 };
 				versions[c]++;
-				const write = { kind: "called", seq: ++seq, time, controller: "c" + c, verb: "update", object, status: 200, resourceVersion: String(versions[c]), sync };
+				const write = { kind: "called", seq: ++seq, time, controller: "c" + c, verb: "update", object, status: 200, resourceVersion: String(versions[c]), sync, listed: true };
 				synced.seq = ++seq;
 				batch.push(event, write, synced);
 				all.push({ chain: c, event, synced, write, at: 1000 + t });

@@ -23,7 +23,10 @@ type class struct {
 	states   map[string]string
 	broken   map[string][]observe.FailingKey // by controller
 	problems []observe.Problem
-	unlisted map[string]string // by controller
+	unlisted map[string]string                // by controller
+	set      map[string]observe.Interventions // by controller or client
+	refused  string                           // reads of kubectl
+	ended    []string                         // the interventions that the page has ended
 	speed    observe.Speed
 	failing  error
 	started  time.Time
@@ -34,7 +37,7 @@ type class struct {
 }
 
 func newClass() *class {
-	return &class{adds: map[string]uint64{}, depth: map[string]int64{}, delayed: map[string]int64{}, states: map[string]string{}, broken: map[string][]observe.FailingKey{}, unlisted: map[string]string{}, speed: observe.SpeedFull, started: time.Now(), now: time.Now}
+	return &class{adds: map[string]uint64{}, depth: map[string]int64{}, delayed: map[string]int64{}, states: map[string]string{}, broken: map[string][]observe.FailingKey{}, unlisted: map[string]string{}, set: map[string]observe.Interventions{}, speed: observe.SpeedFull, started: time.Now(), now: time.Now}
 }
 
 // actor is a controller of the class.
@@ -44,6 +47,8 @@ type actor struct {
 	writes      []observe.WriteCount
 	workers     int
 }
+
+const kubectl = "kubectl (kubernetes-admin)"
 
 var actors = []actor{
 	{"deployment-controller", "deployment", []string{"deployments.apps", "pods", "replicasets.apps"}, []observe.WriteCount{{Verb: "create", Resource: "replicasets.apps"}, {Verb: "update", Resource: "deployments.apps/status"}}, 5},
@@ -60,7 +65,10 @@ func (c *class) Snapshot(context.Context) (observe.Snapshot, error) {
 	s := observe.Snapshot{
 		Time:    c.now(),
 		Process: observe.Process{Name: "class", State: observe.Ready, Settled: len(c.depth) == 0, Started: c.started, Speed: c.speed, EndedOperator: c.endedOperator},
-		Clients: []observe.Client{{Name: "kubectl (kubernetes-admin)", Caller: observe.Caller{User: "kubernetes-admin", UserAgent: "kubectl <b>bold</b>"}, State: "running"}},
+		Clients: []observe.Client{{
+			Name: kubectl, Caller: observe.Caller{User: "kubernetes-admin", UserAgent: "kubectl <b>bold</b>"}, State: "running",
+			Refused: c.refused, Interventions: c.set[kubectl], Reason: c.set[kubectl].String(),
+		}},
 		Journal: observe.JournalStats{Last: uint64(len(c.records))},
 
 		Problems: c.problems,
@@ -70,7 +78,11 @@ func (c *class) Snapshot(context.Context) (observe.Snapshot, error) {
 		if state == "" {
 			state = "running"
 		}
-		s.Controllers = append(s.Controllers, observe.Controller{Name: a.name, State: state, Watches: a.watches, Writes: a.writes, Failing: c.broken[a.name], Unlisted: c.unlisted[a.name]})
+		reason := c.set[a.name].String()
+		if state == observe.StateOff {
+			reason = observe.ReasonStopped
+		}
+		s.Controllers = append(s.Controllers, observe.Controller{Name: a.name, State: state, Reason: reason, Interventions: c.set[a.name], Watches: a.watches, Writes: a.writes, Failing: c.broken[a.name], Unlisted: c.unlisted[a.name]})
 		s.Queues = append(s.Queues, observe.Queue{Controller: a.name, Name: a.queue, Depth: c.depth[a.name], Delayed: c.delayed[a.name], Workers: a.workers})
 	}
 	return s, c.failing
@@ -170,9 +182,35 @@ func (h hands) Change(_ context.Context, names []string, c control.Change) ([]st
 	case control.Pause:
 		return h.set(names, "paused")
 	case control.Resume:
+		h.end("resume", names, func(i *observe.Interventions) {
+			*i = observe.Interventions{Workers: i.Workers, ConfiguredWorkers: i.ConfiguredWorkers}
+		})
 		return h.set(names, "running")
+	case control.Start:
+		h.end("start", names, func(*observe.Interventions) {})
+		return h.set(names, "running")
+	case control.Clear:
+		h.end("clear", names, func(i *observe.Interventions) { i.Delay, i.Fault = 0, observe.Fault{} })
+	case control.Scale:
+		h.end(fmt.Sprintf("scale to %d", c.Workers), names, func(i *observe.Interventions) {
+			if c.Workers == i.ConfiguredWorkers {
+				i.Workers, i.ConfiguredWorkers = 0, 0
+			}
+		})
 	}
 	return names, nil
+}
+
+// end notes that the page ends interventions.
+func (h hands) end(verb string, names []string, change func(*observe.Interventions)) {
+	h.class.change(func() {
+		for _, name := range names {
+			i := h.class.set[name]
+			change(&i)
+			h.class.set[name] = i
+			h.class.ended = append(h.class.ended, verb+" "+name)
+		}
+	})
 }
 
 func (h hands) HeldWrites(_ context.Context, name string, _ int) (control.HeldWriteList, error) {

@@ -2,6 +2,7 @@ package browser_test
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -159,6 +160,45 @@ func TestWebPageNamesOperatorThatHasEnded(t *testing.T) {
 	p.await(`document.getElementById("headline").innerText === "The operator of dev does not run: it exited with code 1: TypeError: <b>x</b> is not a function"`)
 	p.class.change(func() { p.class.endedOperator = observe.EndedOperator{} })
 	p.await(`document.getElementById("state").innerText === "settled"`)
+}
+
+// TestWebPageSaysWhatTheTerminalSays checks what the page has judged otherwise: reads that are refused, and queues whose keys are
+// unknown.
+func TestWebPageSaysWhatTheTerminalSays(t *testing.T) {
+	t.Parallel()
+	p := openClass(t, 1280, 720, nil)
+	p.await(`document.getElementById("state").innerText === "settled"`)
+	p.class.change(func() { p.class.refused = "lists of secrets are refused: 403" })
+	p.await(`document.getElementById("state").innerText === "settled, reads of kubectl are refused" && document.getElementById("state").dataset.state === "bad"`)
+	p.class.change(func() { p.class.refused, p.class.depth["job-controller"] = "", -1 })
+	p.await(`document.getElementById("state").innerText === "unknown"`)
+	p.class.change(func() { p.class.depth["job-controller"] = 3 })
+	p.await(`document.getElementById("state").innerText === "busy"`)
+}
+
+// TestWebPageEndsAllInterventions has one of each kind, and a client with one.
+func TestWebPageEndsAllInterventions(t *testing.T) {
+	t.Parallel()
+	p := openClass(t, 1280, 720, nil)
+	p.class.change(func() {
+		p.class.set["deployment-controller"] = observe.Interventions{Workers: 1, ConfiguredWorkers: 5, Delay: time.Second}
+		p.class.set["replicaset-controller"] = observe.Interventions{Paused: true}
+		p.class.states["replicaset-controller"] = "paused"
+		p.class.states["job-controller"] = "off"
+		p.class.set[kubectl] = observe.Interventions{Delay: time.Second}
+	})
+	const badges = `document.getElementById("badges").innerText`
+	p.await(badges + `.includes("and 1 more")`)
+	p.await(badges + `.includes("job: stopped")`)
+	p.press("End all")
+	p.await(badges + ` === ""`)
+	p.class.change(func() {
+		slices.Sort(p.class.ended)
+		want := []string{"clear deployment-controller", "clear " + kubectl, "resume replicaset-controller", "scale to 5 deployment-controller", "start job-controller"}
+		if !slices.Equal(p.class.ended, want) {
+			t.Errorf("the page ends %q, want %q", p.class.ended, want)
+		}
+	})
 }
 
 // TestWebPageDeletionsOfWhatIsGoneAreNoFailures checks the list and the causes of a write: as in the terminal, and in the

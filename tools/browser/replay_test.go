@@ -126,6 +126,57 @@ func TestWebPageReplays(t *testing.T) {
 	p.await(feedText + `.includes("this is the end of the recording")`)
 }
 
+// TestWebPageStepsToTheLinesThatItLists has records of which the page and its server did not agree whether they are worth a line.
+func TestWebPageStepsToTheLinesThatItLists(t *testing.T) {
+	t.Parallel()
+	at := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	c := newClass()
+	c.started, c.now = at, func() time.Time { return at }
+	var kept replay.Buffer
+	s, err := c.Snapshot(t.Context())
+	if err == nil {
+		err = kept.Add(s)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	pod := func(name string) observe.Object {
+		return observe.Object{Resource: "pods", Kind: "Pod", Namespace: "default", Name: name}
+	}
+	events := observe.Object{Resource: "events", Kind: "Event", Namespace: "default"}
+	lease := observe.Object{Group: "coordination.k8s.io", Resource: "leases", Kind: "Lease", Namespace: "kube-node-lease", Name: "node-1"}
+	for _, e := range []observe.Event{
+		&observe.Called{Controller: "replicaset-controller", Verb: "create", Object: pod("first"), Status: 201},
+		&observe.Called{Controller: "kube-scheduler", Verb: "create", Object: events, Status: 201, Event: &observe.KubernetesEvent{Type: "Warning", Reason: "FailedScheduling", Note: "no node", Regarding: pod("first")}},
+		&observe.Called{Controller: "kube-scheduler", Verb: "create", Object: events, Status: 201, Event: &observe.KubernetesEvent{Type: "Normal", Reason: "Scheduled", Regarding: pod("first")}},
+		&observe.Called{Controller: "simulated-kubelet", Verb: "update", Object: lease, Status: 409, Conflict: true, Error: "the object has been modified"},
+		&observe.Called{Controller: "replicaset-controller", Verb: "create", Object: pod("second"), Status: 403, Error: "exceeded quota", Sync: 7},
+		&observe.Logged{Controller: "replicaset-controller", Level: 8, Message: "syncing failed", Sync: 7},
+		&observe.Synced{Controller: "replicaset-controller", Queue: "replicaset", ID: 7, Key: "default/web", Error: "exceeded quota", Retried: true},
+		&observe.Called{Controller: "shop (me)", Client: &observe.Caller{}, Verb: "list", Object: observe.Object{Resource: "secrets"}, Status: 403, Error: "not permitted"},
+		&observe.Called{Controller: "replicaset-controller", Verb: "create", Object: pod("last"), Status: 201},
+	} {
+		c.append(e)
+		at = at.Add(time.Second)
+	}
+	r, err := kept.Recording(c.records)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := openClass(t, 1280, 720, func(o *web.Options) { *o = web.Options{Player: r.PausedAt(r.Begin())} })
+	const lines = `[...document.querySelectorAll("#lines li")].map((l) => l.innerText.replace(/\s+/g, " ").trim())`
+	p.await(lines + `.length === 1`)
+	want := []string{"replicaset creates Pod", "scheduler warns: FailedScheduling", "replicaset cannot create Pod", "replicaset fails, will retry", "shop cannot list Secret", "replicaset creates Pod"}
+	for i, text := range want[1:] {
+		p.do(chromedp.KeyEvent("s"))
+		p.await(fmt.Sprintf(`%[1]s.length === %[2]d && %[1]s.at(-1).includes(%[3]q)`, lines, i+2, text))
+	}
+	for i := len(want) - 1; i > 0; i-- {
+		p.do(chromedp.KeyEvent("S"))
+		p.await(fmt.Sprintf(`%[1]s.length === %[2]d && %[1]s.at(-1).includes(%[3]q)`, lines, i, want[i-1]))
+	}
+}
+
 // TestWebPageReplaysForViewers has a page that cannot control the recording.
 func TestWebPageReplaysForViewers(t *testing.T) {
 	t.Parallel()

@@ -7,6 +7,7 @@ import (
 
 	"github.com/ctrlplane/ctrlplane/internal/words"
 	"github.com/ctrlplane/ctrlplane/observe"
+	"github.com/ctrlplane/ctrlplane/ui"
 )
 
 // maxBoxes is how many waiting keys are drawn.
@@ -60,7 +61,7 @@ func (m model) addWorkerBoxes(s *detailBuilder, q *observe.Queue, c observe.Cont
 		}
 	}
 	for i, r := range running {
-		l := line{{fmt.Sprintf("%2d ", i+1), faint}, {m.box(formatKey(r.Key, r.KeyBasis)), accent}}
+		l := line{{fmt.Sprintf("%2d ", i+1), faint}, {m.box(ui.FormatKey(r.Key, r.KeyBasis)), accent}}
 		age := m.snapshot.Time.Sub(r.Since)
 		if r.Waits {
 			l[1].style = caution
@@ -101,7 +102,7 @@ func (m model) addDelayedBoxes(s *detailBuilder, q *observe.Queue, c observe.Con
 		if f.Queue != q.Name {
 			continue
 		}
-		l := line{{m.box(formatKey(f.Key, f.KeyBasis)), bad}}
+		l := line{{m.box(ui.FormatKey(f.Key, f.KeyBasis)), bad}}
 		switch in := f.Due.Sub(m.snapshot.Time); {
 		case f.Due.IsZero() && f.Retried: // when is not known
 			l = append(l, span{"  waiting", plain})

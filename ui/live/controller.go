@@ -72,18 +72,13 @@ func (m model) addStateLine(s *detailBuilder, c observe.Controller) {
 	}
 }
 
-// isReported reports whether a client reports the controller.
-func (m model) isReported(controller string) bool {
-	return slices.ContainsFunc(m.snapshot.Clients, func(c observe.Client) bool { return slices.Contains(c.Controllers, controller) })
-}
-
 // addControllerTotals adds what a controller watches and writes, and its counters.
 func (m model) addControllerTotals(s *detailBuilder, c observe.Controller) {
 	if len(c.Aliases) > 0 {
 		s.addField("aliases", words.OneLine(strings.Join(c.Aliases, ", ")))
 	}
 	watches := "watches"
-	if m.isReported(c.Name) { // what its client watches is not known for each of its controllers
+	if observe.IsReported(c.Name) { // what its client watches is not known for each of its controllers
 		watches = "events of"
 	}
 	s.addField(watches, words.OneLine(cmp.Or(strings.Join(c.Watches, ", "), "?")))
@@ -195,11 +190,11 @@ func (m model) addKeyDetails(s *detailBuilder, c observe.Controller) {
 	s.addLine(nil)
 	tail, keyWidth := m.theme.ellipsis(), s.keyWidth()
 	for i, r := range c.Running {
-		s.addEntry("running", i, line{{alignLeft(formatKey(r.Key, r.KeyBasis), keyWidth, tail), accent},
+		s.addEntry("running", i, line{{alignLeft(ui.FormatKey(r.Key, r.KeyBasis), keyWidth, tail), accent},
 			{"  for " + formatAge(m.snapshot.Time.Sub(r.Since)), plain}, {"  " + words.OneLine(r.Queue), faint}})
 	}
 	for i, k := range c.Failing {
-		s.addEntry("failing", i, line{{alignLeft(formatKey(k.Key, k.KeyBasis), keyWidth, tail), bad},
+		s.addEntry("failing", i, line{{alignLeft(ui.FormatKey(k.Key, k.KeyBasis), keyWidth, tail), bad},
 			{fmt.Sprintf("  %s, last %s ago", k.HowOften(), formatAge(m.snapshot.Time.Sub(k.Last))), plain}})
 		if k.Error != "" {
 			s.addField("", words.OneLine(k.Error))

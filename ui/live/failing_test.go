@@ -1,6 +1,7 @@
 package live
 
 import (
+	"log/slog"
 	"strings"
 	"testing"
 
@@ -140,7 +141,7 @@ func TestWarningsSayWhyFirst(t *testing.T) {
 	if got, want := m.View().Content, "WARN    FailedCreate: exceeded quota: small, pod"; !strings.Contains(got, want) {
 		t.Errorf("no %q in\n%s", want, got)
 	}
-	source.records = recordsOf(&observe.Logged{Controller: "job-controller", Level: levelError, Message: "syncing job",
+	source.records = recordsOf(&observe.Logged{Controller: "job-controller", Level: int(slog.LevelError), Message: "syncing job",
 		Attrs: []observe.Attr{{Key: "job", Value: "default/broken"}, {Key: "err", Value: quotaError}}})
 	logs := newPlainModel(t, Options{Source: source}, 80, 24)
 	if got, want := logs.View().Content, "error   syncing job: exceeded quota: small, pods"; !strings.Contains(got, want) {
@@ -171,7 +172,7 @@ func TestTextPagesHaveOnlyTheirKeys(t *testing.T) {
 		for _, text := range []string{"?", "W"} {
 			for _, key := range []string{"[", "]", "s", ",", ".", "p", "x", "c", ":"} {
 				next, cmd := pressKeys(t, start, text).Update(keyMsg(key))
-				if m := next.(model); m.overlay == noOverlay || m.message != "" || m.reading != nil || cmd != nil {
+				if m := next.(model); m.overlay == noOverlay || m.message != "" || m.reading != 0 || cmd != nil {
 					t.Errorf("%s in the text of %s at speed %s: message %q", key, text, speed, m.message)
 				}
 			}

@@ -3,6 +3,7 @@ package live
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"testing"
 	"time"
 
@@ -156,7 +157,7 @@ func sampleRecords() []observe.Record {
 			Error: `pods "broken-" is forbidden: exceeded quota: small, requested: pods=1, used: pods=10, limited: pods=10`},
 		&observe.Synced{Controller: jobs, Queue: "job", ID: 12, Key: "default/broken", KeyBasis: observe.BasisCall, Waited: 31 * time.Microsecond, Took: 3 * time.Millisecond,
 			Retried: true, Error: "pods \"broken-\" is forbidden:\n\texceeded quota: small"},
-		&observe.Logged{Controller: jobs, Level: levelError, Message: "syncing job\x1b[31m", Attrs: []observe.Attr{{Key: "job", Value: "default/broken"}}},
+		&observe.Logged{Controller: jobs, Level: int(slog.LevelError), Message: "syncing job\x1b[31m", Attrs: []observe.Attr{{Key: "job", Value: "default/broken"}}},
 		&observe.ControllerChanged{Controller: "namespace-controller", State: stateFailed, Reason: "cannot list namespaces: connection refused"},
 		&observe.Synced{Controller: jobs, Queue: "job", ID: 13, Took: 120 * time.Microsecond, Waited: 8 * time.Microsecond},
 	)

@@ -66,7 +66,7 @@ func (m model) failureLine() line {
 	if r.state == stateRunning && r.info.Reason != "" {
 		l = append(l, span{" (" + words.OneLine(r.info.Reason) + ")", caution})
 	}
-	l = append(l, span{": ", bad}, span{formatKey(f.Key, f.KeyBasis) + verb, plain})
+	l = append(l, span{": ", bad}, span{ui.FormatKey(f.Key, f.KeyBasis) + verb, plain})
 	full := append(slices.Clone(l), span{words.OneLine(f.Error), plain})
 	if full.width() <= m.width {
 		return full

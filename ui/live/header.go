@@ -91,23 +91,19 @@ func (m model) modesLine() line {
 
 // stateLine returns the state of the control plane.
 func (m model) stateLine(p observe.Process) line {
+	state := ui.StateWord(m.snapshot)
+	mark, st := "◐ ", accent
 	switch {
 	case m.pullError != "":
 		return styledLine(m.theme.pickGlyph("○ ", "")+"disconnected", bad)
 	case !m.hasSnapshot || p.State == observe.Starting:
 		return styledLine(m.theme.pickGlyph("◌ ", "")+"starting", accent)
 	case p.State == observe.Stopping:
-		return styledLine(m.theme.pickGlyph("◌ ", "")+"stopping", caution)
-	}
-	mark, state, st := "◐ ", "busy", accent
-	if p.Settled {
-		mark, state, st = "● ", "settled", good
-	}
-	switch {
-	case p.StandbyReason() != "":
-		mark, state, st = "○ ", "standby", caution
-	case len(ui.UnknownQueues(m.snapshot)) > 0:
-		mark, state, st = "○ ", "unknown", caution
+		return styledLine(m.theme.pickGlyph("◌ ", "")+state, caution)
+	case p.StandbyReason() != "" || state == "unknown":
+		mark, st = "○ ", caution
+	case p.Settled:
+		mark, st = "● ", good
 	}
 	failing := ui.DescribeFailing(m.snapshot)
 	if textWidth(failing) > m.width*3/5 {

@@ -9,7 +9,6 @@ import (
 	"github.com/ctrlplane/ctrlplane/control"
 	"github.com/ctrlplane/ctrlplane/internal/objectdiff"
 	"github.com/ctrlplane/ctrlplane/internal/words"
-	"github.com/ctrlplane/ctrlplane/observe"
 	"github.com/ctrlplane/ctrlplane/ui"
 )
 
@@ -34,15 +33,8 @@ type confirmation struct {
 // verbOfStop returns what stopStart does with a controller; empty if it is of another process, which runs.
 func (m model) verbOfStop(name string) string {
 	c, _ := m.findController(name)
-	switch {
-	case c.HasEnded():
-		return control.Remove
-	case observe.IsReported(name):
-		return ""
-	case c.State == stateOff || c.State == stateFailed:
-		return control.Start
-	}
-	return control.Stop
+	c.Name = name // also of one that is not known any more
+	return ui.StopVerb(&c)
 }
 
 // targetController returns the controller that keys act on: in Activity that of the selected

@@ -11,13 +11,6 @@ import (
 	"github.com/ctrlplane/ctrlplane/ui"
 )
 
-// Levels of observe.Logged.
-const (
-	levelError = 8
-	levelWarn  = 4
-	levelInfo  = 0
-)
-
 // Marks of failures.
 const (
 	markBad      = "!"
@@ -26,9 +19,6 @@ const (
 
 // bootSource is shown in place of a controller for the steps of a start.
 const bootSource = "start"
-
-// ownSource is the controller of what the control plane itself says, as that it was restored.
-const ownSource = "ctrlplane"
 
 // feedItem is the content of a line of the feed.
 type feedItem struct {
@@ -140,7 +130,7 @@ func (i *feedItem) setKubernetesEvent(e *observe.KubernetesEvent) {
 
 func (i *feedItem) setSync(e *observe.Synced) {
 	i.controller, i.verb, i.verbStyle = words.OneLine(e.Controller), "sync", accent
-	i.subject, i.took = formatKey(e.Key, e.KeyBasis), e.Took
+	i.subject, i.took = ui.FormatKey(e.Key, e.KeyBasis), e.Took
 	if q := ui.ShortQueue(i.controller, words.OneLine(e.Queue)); q != "" {
 		i.subject = q + ": " + i.subject
 	}
@@ -171,11 +161,11 @@ func (i *feedItem) setSync(e *observe.Synced) {
 func (i *feedItem) setLog(e *observe.Logged) {
 	i.controller, i.verb, i.verbStyle = words.OneLine(e.Controller), "debug", faint
 	switch {
-	case e.Level >= levelError:
+	case e.IsError():
 		i.verb, i.mark, i.verbStyle = "error", markBad, bad
-	case e.Level >= levelWarn:
+	case e.IsWarning():
 		i.verb, i.verbStyle = "warn", caution
-	case e.Level >= levelInfo:
+	case e.Level >= 0:
 		i.verb = "info"
 	}
 	text, rest := e.Message, ""
@@ -210,17 +200,6 @@ func openableObject(o observe.Object) *observe.Object {
 		return nil
 	}
 	return &o
-}
-
-// formatKey marks inferred and unknown keys.
-func formatKey(k string, b observe.Basis) string {
-	switch {
-	case k == "":
-		return "?"
-	case b.Inferred():
-		return "~" + words.OneLine(k)
-	}
-	return words.OneLine(k)
 }
 
 // formatQueues lists the queues to which an event added a key. What a client queues is only known of the controllers

@@ -275,7 +275,7 @@ func (m model) handleKey(msg tea.KeyPressMsg) (model, tea.Cmd) {
 	case m.actionFor(key) == stopNow:
 		m.leave = m.leaveUnasked()
 		return m, tea.Quit
-	case m.reading != nil:
+	case m.reading != 0:
 		return m.keyWhileReading(msg), nil
 	case m.askingQuit:
 		return m.answerQuit(key)

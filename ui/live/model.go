@@ -45,8 +45,10 @@ type model struct {
 	snapshot     observe.Snapshot
 	hasSnapshot  bool
 	past         *replay.Playback // nil = the present is shown
-	reading      *pastReading     // what will be shown of the past; nil = nothing is read
-	generation   int              // of what is shown: pulls of an earlier one are late
+	reading      int              // the number of the reading of the past; 0 = nothing is read
+	readings     int
+	keysAhead    []tea.KeyPressMsg // pressed meanwhile: many have another meaning in the past
+	generation   int               // of what is shown: pulls of an earlier one are late
 	pulling      bool
 	inspecting   bool
 	browsing     bool

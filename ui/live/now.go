@@ -49,9 +49,9 @@ func (m model) nowText(r row) (string, style) {
 	case len(running) > 0:
 		return m.runningText(running, r.inFlight())
 	case fails && observe.StaleCacheOf(failing.Error) != "":
-		return "stale cache, tries again: " + formatKey(failing.Key, failing.KeyBasis), caution
+		return "stale cache, tries again: " + ui.FormatKey(failing.Key, failing.KeyBasis), caution
 	case fails:
-		return "conflict, tries again: " + formatKey(failing.Key, failing.KeyBasis), caution
+		return "conflict, tries again: " + ui.FormatKey(failing.Key, failing.KeyBasis), caution
 	case reason != "":
 		return reason, caution
 	case c.State != stateRunning && c.State != "":
@@ -104,7 +104,7 @@ func (r row) failingKey() (found observe.FailingKey, ok bool) {
 
 // failingText says first what is wrong: the key may be long.
 func failingText(verb string, f observe.FailingKey) string {
-	key := formatKey(f.Key, f.KeyBasis)
+	key := ui.FormatKey(f.Key, f.KeyBasis)
 	if f.Error == "" {
 		return verb + ": " + key
 	}
@@ -122,7 +122,7 @@ func (r row) runningSyncs() (list []observe.RunningSync) {
 }
 
 func (m model) runningText(running []observe.RunningSync, inFlight int64) (string, style) {
-	text := formatKey(running[0].Key, running[0].KeyBasis)
+	text := ui.FormatKey(running[0].Key, running[0].KeyBasis)
 	if more := max(int64(len(running)), inFlight) - 1; more > 0 {
 		text = fmt.Sprintf("%s +%d", text, more)
 	}

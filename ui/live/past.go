@@ -3,6 +3,7 @@ package live
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
@@ -38,16 +39,12 @@ func (m model) keepSnapshot(s observe.Snapshot) {
 	}
 }
 
-// pastReading is a reading of what the view has kept. The keys pressed meanwhile are meant
-// for the past, where many have another meaning than in the present.
-type pastReading struct{ keys []tea.KeyPressMsg }
-
 // maxKeysAhead is how many keys wait for the past.
 const maxKeysAhead = 32
 
 // pastResult is the message with what the view has kept.
 type pastResult struct {
-	reading   *pastReading
+	reading   int
 	recording *replay.Recording
 	err       error
 }
@@ -58,9 +55,9 @@ func (m model) lookBack() (model, tea.Cmd) {
 		m.message = "nothing was kept yet to go back to"
 		return m, nil
 	}
-	reading := &pastReading{}
-	m.reading, m.message = reading, m.readingText()
-	outer, source, kept := m.ctx, m.source, m.kept
+	m.readings++
+	m.reading, m.keysAhead, m.message = m.readings, nil, m.readingText()
+	reading, outer, source, kept := m.reading, m.ctx, m.source, m.kept
 	return m, func() tea.Msg {
 		ctx, cancel := context.WithTimeout(outer, pullTimeout)
 		defer cancel()
@@ -80,12 +77,12 @@ func (m model) readingText() string {
 // keyWhileReading keeps a key for the past, or cancels the reading.
 func (m model) keyWhileReading(msg tea.KeyPressMsg) model {
 	if msg.String() == "esc" {
-		m.reading = nil
+		m.reading = 0
 		return m
 	}
 	m.message = m.readingText()
-	if len(m.reading.keys) < maxKeysAhead {
-		m.reading.keys = append(m.reading.keys, msg)
+	if len(m.keysAhead) < maxKeysAhead {
+		m.keysAhead = append(slices.Clip(m.keysAhead), msg)
 	}
 	return m
 }
@@ -93,11 +90,11 @@ func (m model) keyWhileReading(msg tea.KeyPressMsg) model {
 // applyPast shows the moment before the present, and then what the keys pressed meanwhile
 // lead to.
 func (m model) applyPast(r pastResult) (model, tea.Cmd) {
-	if m.reading == nil || m.reading != r.reading {
+	if m.reading == 0 || m.reading != r.reading {
 		return m, nil
 	}
-	keys := m.reading.keys
-	m.reading, m.message = nil, ""
+	keys := m.keysAhead
+	m.reading, m.keysAhead, m.message = 0, nil, ""
 	if r.err != nil {
 		m.message = words.OneLine(r.err.Error())
 		return m, nil

@@ -3,6 +3,7 @@ package live
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"runtime"
 	"strings"
 	"testing"
@@ -157,15 +158,15 @@ func TestRestartedControlPlaneResetsFeed(t *testing.T) {
 	}
 }
 
-// What the control plane says of itself is shown among the activity, as a restore; warnings
-// of controllers are not.
-func TestRestoreIsShown(t *testing.T) {
+// What the control plane says of itself is shown among the activity, as a restore, and so are warnings of controllers.
+func TestRestoreAndWarningsAreShown(t *testing.T) {
 	source := &fixedSource{snapshot: idleSnapshot(), records: recordsOf(
-		&observe.Logged{Controller: "job-controller", Level: levelWarn, Message: "a warning"},
-		&observe.Logged{Controller: "ctrlplane", Level: levelInfo, Message: "a snapshot was restored: 2 objects changed"},
+		&observe.Logged{Controller: "job-controller", Level: int(slog.LevelInfo), Message: "a line"},
+		&observe.Logged{Controller: "job-controller", Level: int(slog.LevelWarn), Message: "a warning"},
+		&observe.Logged{Controller: "ctrlplane", Level: int(slog.LevelInfo), Message: "a snapshot was restored: 2 objects changed"},
 	)}
 	entries := newTestModel(t, Options{Source: source}, 120, 40).currentScreen().feed.entries
-	if len(entries) != 1 || !strings.Contains(describeRecord(entries[0].record).subject, "a snapshot was restored") {
+	if len(entries) != 2 || describeRecord(entries[0].record).subject != "a warning" || !strings.Contains(describeRecord(entries[1].record).subject, "a snapshot was restored") {
 		t.Errorf("got %+v", entries)
 	}
 }

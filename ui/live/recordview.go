@@ -124,7 +124,7 @@ func (m model) addCallFields(l *fieldList, e *observe.Called, item feedItem) {
 }
 
 func (m model) addSyncFields(l *fieldList, e *observe.Synced, item feedItem) {
-	l.add("key", formatKey(e.Key, e.KeyBasis))
+	l.add("key", ui.FormatKey(e.Key, e.KeyBasis))
 	l.add("queue", e.Queue)
 	result := "ok"
 	switch {

@@ -105,7 +105,7 @@ func (m model) applySpeed(r speedResult) (model, tea.Cmd) {
 	case r.released == nil:
 		m.message = "no key has waited: all queues are empty"
 	default:
-		m.message = "released: " + ui.ShortName(words.OneLine(r.released.Controller)) + " works on " + formatKey(r.released.Key, r.released.KeyBasis)
+		m.message = "released: " + ui.ShortName(words.OneLine(r.released.Controller)) + " works on " + ui.FormatKey(r.released.Key, r.released.KeyBasis)
 	}
 	return m, nil
 }

@@ -155,7 +155,7 @@ func TestFeedShowsEventsAndRestores(t *testing.T) {
 			Event: &observe.KubernetesEvent{Type: "Warning", Reason: "FailedScheduling", Note: "0/3 nodes are available: 3 Insufficient cpu.", Regarding: webPod}},
 		&observe.Called{Controller: "kube-scheduler", Verb: "create", Status: 201, Object: observe.Object{Resource: "events", Name: "web.2"},
 			Event: &observe.KubernetesEvent{Type: "Normal", Reason: "Scheduled", Regarding: webPod}},
-		&observe.Logged{Controller: ownSource, Level: levelInfo, Message: "snapshot demo was restored"},
+		&observe.Logged{Controller: observe.Own, Message: "snapshot demo was restored"},
 	)
 	m := newPlainModel(t, Options{Source: &inspectableSource{&fixedSource{snapshot: idleSnapshot(), records: records}, webInspection()}}, 140, 40)
 	got := m.View().Content

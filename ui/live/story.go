@@ -204,7 +204,7 @@ func (m model) applyStory(r storyResult) model {
 	case r.err != nil:
 		m.message = words.OneLine(r.err.Error())
 		return m
-	case m.asksUser() || m.reading != nil:
+	case m.asksUser() || m.reading != 0:
 		m.message = words.OneLine(r.title) + " is not shown: something else was asked or typed when it arrived"
 		return m
 	}

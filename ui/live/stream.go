@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/ctrlplane/ctrlplane/observe"
+	"github.com/ctrlplane/ctrlplane/ui"
 )
 
 // Limits of the records kept, and requested at once, for the first screen and for
@@ -120,17 +121,11 @@ func (m model) recordFilter(k screenKind) func(observe.Event) bool {
 		if all {
 			return true
 		}
-		switch e := e.(type) {
-		case *observe.Called:
-			return (page || !e.IsRoutine() || e.Event.IsWarning()) && (e.IsWrite() || e.IsFailure()) && !removedNothing(e, reported)
-		case *observe.Synced:
-			return page || e.Failed()
-		case *observe.Logged:
-			return page || e.Level >= levelError || e.Controller == ownSource // a restore, the speed
-		case *observe.Delivered:
-			return page && e.Change != observe.Resynced
+		if c, ok := e.(*observe.Called); ok && removedNothing(c, reported) {
+			return false
 		}
-		return true
+		worth := ui.WorthOf(e)
+		return worth == ui.Line || page && worth == ui.Detail
 	}
 }
 

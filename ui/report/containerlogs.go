@@ -20,6 +20,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/ctrlplane/ctrlplane/health"
+	"github.com/ctrlplane/ctrlplane/internal/kubeletlogs"
 	"github.com/ctrlplane/ctrlplane/internal/words"
 )
 
@@ -85,19 +86,6 @@ type logEnd struct {
 // logReader reads the end of a container's log. errNoLog says that it has none.
 type logReader func(context.Context, logRequest) (logEnd, error)
 
-// What simulated kubelets keep of a run: see package sim/container.
-const (
-	keptLog        = 512 << 10
-	keptDeletedLog = 64 << 10
-	keptOverhead   = 48       // that each line counts besides its text
-	longestLine    = 16 << 10 // longer ones are split
-)
-
-// mayBeCut reports whether a log is so long that a kubelet that keeps limit bytes of it may have dropped lines.
-func mayBeCut(bytes, lines, limit int) bool {
-	return bytes+lines*keptOverhead > limit-longestLine-keptOverhead
-}
-
 func newLogReader(cfg *rest.Config) (logReader, error) {
 	client, err := typedcorev1.NewForConfig(cfg)
 	if err != nil {
@@ -111,7 +99,7 @@ func newLogReader(cfg *rest.Config) (logReader, error) {
 		}
 		defer log.Close()
 		text, earlier, err := readEnd(log, maxLogRead)
-		return logEnd{text, earlier, mayBeCut(len(text), earlier+strings.Count(text, "\n"), keptLog)}, err
+		return logEnd{text, earlier, kubeletlogs.MayBeCut(len(text), earlier+strings.Count(text, "\n"), kubeletlogs.MaxBytes)}, err
 	}, nil
 }
 

@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/rest"
 
+	"github.com/ctrlplane/ctrlplane/internal/kubeletlogs"
 	"github.com/ctrlplane/ctrlplane/internal/manifests"
 )
 
@@ -194,9 +195,9 @@ func TestLinesThatKubeletsDrop(t *testing.T) {
 		file  bool // of a deleted Pod
 		want  string
 	}{
-		{keptLog / (len(line) + keptOverhead), false, "… at least 3,789 lines left out: see there"},
+		{kubeletlogs.MaxBytes / (len(line) + kubeletlogs.LineOverhead), false, "… at least 3,789 lines left out: see there"},
 		{3000, false, "… 2,990 lines left out: see there"},
-		{keptDeletedLog / (len(line) + keptOverhead), true, "… at least 464 lines left out: see there"},
+		{kubeletlogs.MaxRemovedBytes / (len(line) + kubeletlogs.LineOverhead), true, "… at least 464 lines left out: see there"},
 		{300, true, "… 290 lines left out: see there"},
 	} {
 		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

@@ -19,6 +19,7 @@ import (
 	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/rest"
 
+	"github.com/ctrlplane/ctrlplane/internal/kubeletlogs"
 	"github.com/ctrlplane/ctrlplane/internal/objectclients"
 )
 
@@ -48,27 +49,9 @@ func newDeletedLogReader(cfg *rest.Config) (logReader, error) {
 		}
 		defer log.Close()
 		file, earlier, err := readEnd(log, maxLogRead)
-		text := logFileText(file)
-		return logEnd{text, earlier, mayBeCut(len(text), strings.Count(file, "\n"), keptDeletedLog)}, err
+		text := kubeletlogs.FileText(file)
+		return logEnd{text, earlier, kubeletlogs.MayBeCut(len(text), strings.Count(file, "\n"), kubeletlogs.MaxRemovedBytes)}, err
 	}, nil
-}
-
-// logFileText returns what was written to a log, whose lines container runtimes mark with the time, the stream, and F, or P
-// for a part of a line.
-func logFileText(file string) string {
-	var b strings.Builder
-	for line := range strings.Lines(file) {
-		fields := strings.SplitN(line, " ", 4)
-		if len(fields) < 4 {
-			continue // the rest of a line that was cut
-		}
-		text := fields[3]
-		if fields[2] == "P" {
-			text = strings.TrimSuffix(text, "\n")
-		}
-		b.WriteString(text)
-	}
-	return b.String()
 }
 
 // readLogs adds to the unhealthy objects of s the logs of containers that they control.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/ctrlplane/ctrlplane/observe"
+	"github.com/ctrlplane/ctrlplane/ui"
 )
 
 const maxSlow = 50 // slowest syncs to keep
@@ -133,7 +134,7 @@ func (d *digest) addSync(r observe.Record, e *observe.Synced) {
 	d.retries.addSync(&r, e)
 	m := mark{
 		kind: syncKind, controller: cmp.Or(e.Controller, e.Queue), at: r.Time.Add(-e.Took), took: e.Took,
-		what: e.Queue, about: formatKey(e), note: e.Error, seq: r.Seq, work: syncWork(e),
+		what: e.Queue, about: ui.FormatKey(e.Key, e.KeyBasis), note: e.Error, seq: r.Seq, work: syncWork(e),
 	}
 	if e.Failed() {
 		m.tone = toneFailed
@@ -157,11 +158,11 @@ func (d *digest) keepSlowest(s slowSync) {
 
 // addLog adds warnings, and errors that no failed sync repeats.
 func (d *digest) addLog(r observe.Record, e *observe.Logged) {
-	if e.Level < 4 || e.Level >= 8 && e.Sync != 0 {
+	if !ui.IsLoggedProblem(e) {
 		return
 	}
 	m := mark{kind: logKind, controller: e.Controller, at: r.Time, what: "warning", about: e.Message, seq: r.Seq}
-	if e.Level >= 8 {
+	if e.IsError() {
 		m.what, m.tone = "error", toneLogged
 	}
 	for _, a := range e.Attrs {
@@ -169,17 +170,6 @@ func (d *digest) addLog(r observe.Record, e *observe.Logged) {
 	}
 	d.groups.add("Logged "+m.what, e.Controller, "log", e.Message, m)
 	d.marks.add(m)
-}
-
-// formatKey returns the key of a sync: "~" marks a likely key, "?" an unknown one.
-func formatKey(e *observe.Synced) string {
-	switch {
-	case e.Key == "":
-		return "?"
-	case e.KeyBasis.Inferred():
-		return "~" + e.Key
-	}
-	return e.Key
 }
 
 // resourceName returns RESOURCE[.GROUP][/SUBRESOURCE].

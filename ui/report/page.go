@@ -97,7 +97,7 @@ type lineRow struct {
 // Line prepares a line of output.
 func (p *page) Line(l outputLine) lineRow { return lineRow{l, p.Millis(l.At), p.At(l.At)} }
 
-func (p *page) Key(s slowSync) string { return formatKey(s.Synced) }
+func (p *page) Key(s slowSync) string { return ui.FormatKey(s.Key, s.KeyBasis) }
 
 // reportWarnings lists what the report lacks.
 func reportWarnings(r *Report) []string {

@@ -49,7 +49,7 @@ func TestEventsMatchFollowJSON(t *testing.T) {
 		cancel()
 		return n, err
 	})
-	if err := ui.Follow(ctx, followed, j, ui.FollowOptions{JSON: true}); err != nil {
+	if err := ui.Follow(ctx, j, 0, ui.NewJSONWriter(followed)); err != nil {
 		t.Fatal(err)
 	}
 	want := strings.Split(strings.TrimSuffix(b.String(), "\n"), "\n")

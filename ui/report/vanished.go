@@ -2,7 +2,6 @@ package report
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -17,14 +16,14 @@ import (
 type vanished struct {
 	records []observe.Record
 	options trace.Options
-	deletes map[string]bool // the IDs of the deletes that clients have asked for
+	deletes map[uint64]bool // by Seq: the deletes that clients have asked for
 }
 
 const unknownDeletion = ": no record says what deleted it: raise --observe-records"
 
 // readVanished reads the records; src is nil without an observer.
 func readVanished(ctx context.Context, src observe.Source) (*vanished, error) {
-	v := &vanished{options: trace.Options{What: trace.Deleted}, deletes: map[string]bool{}}
+	v := &vanished{options: trace.Options{What: trace.Deleted}, deletes: map[uint64]bool{}}
 	if src == nil {
 		return v, nil
 	}
@@ -35,7 +34,7 @@ func readVanished(ctx context.Context, src observe.Source) (*vanished, error) {
 	v.records = records
 	for _, r := range records {
 		if c, ok := r.Event.(*observe.Called); ok && deletesForClient(c) {
-			v.deletes[fmt.Sprintf("r%d", r.Seq)] = true
+			v.deletes[r.Seq] = true
 		}
 	}
 	return v, nil
@@ -65,7 +64,7 @@ func (v *vanished) testCase(r health.Ref) testCase {
 	}
 	for _, n := range chain.Links { // the last one is the first cause
 		switch {
-		case v.deletes[n.ID]:
+		case v.deletes[n.Record()]:
 			c.failure, c.skipped = "", "deleted by "+n.Controller
 			return c
 		case n.Kind == trace.Outside && n.Verb == "delete": // custom resources go with their definition

@@ -86,7 +86,7 @@ func (h *hub) follow(ctx context.Context) {
 		after = s.Journal.Last - backlog
 	}
 	// Follow fails only if its writer does, and h never does.
-	_ = ui.Follow(ctx, h, tappedSource{h.source, h}, ui.FollowOptions{JSON: true, After: after})
+	_ = ui.Follow(ctx, h.source, after, lineWriter{ui.NewJSONWriter(h), h})
 }
 
 // open counts a page. The result ends it.
@@ -139,9 +139,6 @@ func (h *hub) Write(lines []byte) (int, error) {
 	defer h.mu.Unlock()
 	var c chunk
 	for line := range bytes.Lines(lines) {
-		if bytes.HasPrefix(line, []byte(`{"kind":"snapshot"`)) {
-			h.snapshot = bytes.Clone(bytes.TrimSpace(line)) // the writer reuses its buffer
-		}
 		if c.lines > 0 && len(c.data)+len(line) > chunkBytes {
 			h.keep(c)
 			c = chunk{}
@@ -165,39 +162,22 @@ func (h *hub) keep(c chunk) {
 	}
 }
 
+// keepSnapshot keeps the last snapshot for new pages.
+func (h *hub) keepSnapshot(line []byte) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.snapshot = bytes.TrimSpace(line)
+}
+
 // announce tells all pages that something has changed. h.mu is held.
 func (h *hub) announce() {
 	close(h.changed)
 	h.changed = make(chan struct{})
 }
 
-// statusMessage is what the lines do not have: which controllers and clients exist, what
-// they watch and write, their interventions, the speed, and the problems of objects.
-type statusMessage struct {
-	Speed       observe.Speed        `json:"speed,omitempty"`
-	Controllers []observe.Controller `json:"controllers"`
-	Clients     []observe.Client     `json:"clients"`
-	Problems    problemsText         `json:"problems"`
-	// EndedOperator is how the operator of dev has ended, while it does not run.
-	EndedOperator string `json:"endedOperator,omitempty"`
-}
-
-// problemsText is what ui.SummarizeProblems returns.
-type problemsText struct {
-	Short    string `json:"short"`
-	Sentence string `json:"sentence"`
-}
-
-// setStatus keeps the controllers and clients of a snapshot, and the problems of objects.
+// setStatus keeps what the page says about a snapshot.
 func (h *hub) setStatus(s observe.Snapshot) {
-	m := statusMessage{
-		Speed:         s.Process.Speed,
-		Controllers:   append([]observe.Controller{}, s.Controllers...),
-		Clients:       append([]observe.Client{}, s.Clients...),
-		EndedOperator: s.Process.EndedOperator.Cause(),
-	}
-	m.Problems.Short, m.Problems.Sentence = ui.SummarizeProblems(s)
-	data, err := json.Marshal(m)
+	data, err := json.Marshal(newStatusMessage(s))
 	if err != nil {
 		return // the snapshot was JSON, or is one that the status verb could not print either
 	}
@@ -214,20 +194,6 @@ func (h *hub) refresh(ctx context.Context) {
 	if s, err := h.source.Snapshot(ctx); err == nil { // Follow reports a source that fails
 		h.setStatus(s)
 	}
-}
-
-// tappedSource keeps the status of each snapshot that Follow reads.
-type tappedSource struct {
-	observe.Source
-	hub *hub
-}
-
-func (t tappedSource) Snapshot(ctx context.Context) (observe.Snapshot, error) {
-	s, err := t.Source.Snapshot(ctx)
-	if err == nil {
-		t.hub.setStatus(s)
-	}
-	return s, err
 }
 
 // position is how far a page has read.

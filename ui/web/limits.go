@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"net"
-	"strings"
 	"sync"
 )
 
@@ -31,16 +30,23 @@ type limit struct {
 
 func newLimits() *limits { return &limits{used: map[string]int{}, freed: make(chan struct{})} }
 
-// viewerLimits returns the limits of a session, and of an address of another machine.
-func viewerLimits(session, address string, bySession, byAddress int) []limit {
-	list := []limit{{session, bySession}}
+// usageKind is what the uses of a viewer are counted for.
+type usageKind struct {
+	name                 string
+	bySession, byAddress int
+}
+
+var (
+	streamUsage = usageKind{"stream", maxSessionStreams, maxAddressStreams}
+	traceUsage  = usageKind{"trace", maxSessionTraces, maxAddressTraces}
+)
+
+// limits returns the limits of a session, and of an address of another machine.
+func (k usageKind) limits(session, address string) []limit {
+	list := []limit{{k.name + " of session " + session, k.bySession}}
 	host, _, err := net.SplitHostPort(address)
 	if ip := net.ParseIP(host); err != nil || ip == nil || !ip.IsLoopback() {
-		kind := "stream"
-		if strings.HasPrefix(session, "trace ") {
-			kind = "trace"
-		}
-		list = append(list, limit{kind + " of " + host, byAddress})
+		list = append(list, limit{k.name + " of " + host, k.byAddress})
 	}
 	return list
 }
@@ -98,7 +104,7 @@ func (l *limits) takeTrace(ctx context.Context, session, address string) (releas
 	if !ok {
 		return nil, errors.New("too many traces for this page are being made: try again")
 	}
-	trace, err := l.await(ctx, viewerLimits("trace "+session, address, maxSessionTraces, maxAddressTraces)...)
+	trace, err := l.await(ctx, traceUsage.limits(session, address)...)
 	if err != nil {
 		request()
 		return nil, err

@@ -69,12 +69,12 @@ func TestViewersAreBounded(t *testing.T) {
 		keys    func(i int) []limit
 		granted int
 	}{
-		{"one session", func(int) []limit { return viewerLimits("session", "192.0.2.1:1", maxSessionStreams, maxAddressStreams) }, maxSessionStreams},
+		{"one session", func(int) []limit { return streamUsage.limits("session", "192.0.2.1:1") }, maxSessionStreams},
 		{"many sessions", func(i int) []limit {
-			return viewerLimits(fmt.Sprint("s", i), fmt.Sprintf("192.0.2.2:%d", i), maxSessionStreams, maxAddressStreams)
+			return streamUsage.limits(fmt.Sprint("s", i), fmt.Sprintf("192.0.2.2:%d", i))
 		}, maxAddressStreams},
 		{"on this machine", func(i int) []limit {
-			return viewerLimits(fmt.Sprint("l", i), fmt.Sprintf("127.0.0.1:%d", i), maxSessionStreams, maxAddressStreams)
+			return streamUsage.limits(fmt.Sprint("l", i), fmt.Sprintf("127.0.0.1:%d", i))
 		}, maxStreams},
 	} {
 		granted := 0

@@ -6,7 +6,6 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/ctrlplane/ctrlplane/internal/controllernames"
 	"github.com/ctrlplane/ctrlplane/observe"
 	"github.com/ctrlplane/ctrlplane/observe/replay"
 	"github.com/ctrlplane/ctrlplane/ui"
@@ -97,18 +96,7 @@ func (c playbackChange) target(p replay.Playback) (replay.Position, error) {
 }
 
 // isListed reports whether the page lists a record.
-func isListed(r *observe.Record) bool {
-	if call, ok := r.Event.(*observe.Called); ok && isHeartbeat(call) {
-		return false
-	}
-	return ui.IsNotable(r.Event)
-}
-
-// isHeartbeat reports whether a call is the status that a simulated kubelet writes all the
-// time.
-func isHeartbeat(c *observe.Called) bool {
-	return c.Controller == controllernames.SimulatedKubelet && c.Object.Resource == "nodes" && c.Subresource == "status"
-}
+func isListed(r *observe.Record) bool { return ui.WorthOf(r.Event) == ui.Line }
 
 // changePlayback changes what all pages show.
 func (s *Server) changePlayback(w http.ResponseWriter, req *http.Request) {

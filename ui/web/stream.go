@@ -21,7 +21,7 @@ const (
 // serveStream sends the lines of "top --ui json" as server-sent events: one event has one
 // or more lines. An event of type "status" has what the lines do not have.
 func (s *Server) serveStream(w http.ResponseWriter, req *http.Request) {
-	release, ok := s.limits.take(viewerLimits(visitOf(req).id, req.RemoteAddr, maxSessionStreams, maxAddressStreams)...)
+	release, ok := s.limits.take(streamUsage.limits(visitOf(req).id, req.RemoteAddr)...)
 	if !ok {
 		writeError(w, http.StatusTooManyRequests, errors.New("too many pages are open here: close some"))
 		return

@@ -3,7 +3,7 @@
 import * as api from "./api.js";
 import { button, el, update } from "./dom.js";
 import { diffView } from "./diff.js";
-import { duration, isReported, kindKey, kindName } from "./names.js";
+import { duration, kindKey, kindName } from "./names.js";
 
 const delays = ["200ms", "1s", "3s"];
 const faults = [["conflict", "409"], ["error", "500"], ["timeout", "timeout"]];
@@ -46,10 +46,7 @@ export function controlsView({ name, who, readOnly, why, state, time }) {
     const s = state()?.state || "running", reason = state()?.reason;
     pause.hidden = s !== "running";
     resume.hidden = step.hidden = s !== "paused";
-    const elsewhere = who === "clients" || isReported(name);
-    stop.hidden = elsewhere || !state()?.aliases && s === "running" && !state()?.state || !["running", "paused"].includes(s);
-    start.hidden = elsewhere || !["off", "failed"].includes(s);
-    remove.hidden = !state() || !isReported(name) || !["off", "unknown"].includes(state().process || s);
+    for (const [verb, choice] of Object.entries({ stop, start, remove })) choice.hidden = state()?.stopVerb !== verb;
     delay.hidden = fault.hidden = !["running", "paused"].includes(s);
     clear.hidden = !reason || s === "off";
     if (buttons.contains(focused) && focused.hidden) buttons.querySelector(":scope > :not([hidden])")?.focus();

@@ -4,8 +4,8 @@ import { clock } from "./clock.js";
 import { choose } from "./graph.js";
 import { pathText, paths, place, roomFor } from "./layout.js";
 import { byId, el, show, svg, unit } from "./dom.js";
-import { failures, waitNote } from "./headline.js";
-import { atMost, count, isStale, kindName, shortName } from "./names.js";
+import { waitNote } from "./headline.js";
+import { atMost, count, kindName, shortName } from "./names.js";
 
 const mostSlots = 5; // workers that are drawn
 const rest = 350; // ms between two layouts
@@ -141,7 +141,7 @@ export class Diagram {
     if (!node || !c) return;
     const depth = this.model.depth(name), inFlight = this.model.inFlight(name), delayed = this.model.delayed(name);
     node.dataset.state = c.state;
-    node.classList.toggle("changed", !!c.reason && c.state === "running");
+    node.classList.toggle("changed", this.model.changed.has(name) && c.state === "running");
     node.classList.toggle("failing", failures(c).length > 0);
     node.classList.toggle("busiest", name === this.busiest);
     show(node.querySelector(".mark"), markOf(c));
@@ -174,11 +174,14 @@ export class Diagram {
   }
 }
 
+// failures are the keys of a controller that fail, without those whose retry is normal.
+const failures = (c) => (c.failing || []).filter((f) => !f.retry);
+
 function markOf(c) {
   if (c.state === "paused") return "paused";
   if (c.state && c.state !== "running") return c.state;
   const failing = failures(c).length;
-  return c.reason || (failing ? failing + (failing === 1 ? " fails" : " fail") : c.unlisted ? "waits" : c.failing?.length ? (c.failing.every((f) => isStale(f.error)) ? "stale cache" : "conflict") : "");
+  return c.reason || (failing ? failing + (failing === 1 ? " fails" : " fail") : c.unlisted ? "waits" : c.failing?.length ? (c.failing.find((f) => f.retry === "conflict") || c.failing[0]).retry : "");
 }
 
 function colors() {

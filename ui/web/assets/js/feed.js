@@ -1,8 +1,8 @@
 // The list of what happened, newest last.
 
 import { byId, el, show } from "./dom.js";
-import { isRoutine, isWrite } from "./model.js";
-import { count, isNormalRetry, isStale, kindKey, kindName, objectKey, shortName, verbOf } from "./names.js";
+import { isWrite } from "./model.js";
+import { count, kindKey, kindName, objectKey, shortName, verbOf } from "./names.js";
 
 const kept = 150; // lines
 const atOnce = 12; // new lines in a moment; the rest is counted
@@ -118,33 +118,39 @@ export class Feed {
 
 const keyOf = (line) => [line.class, line.who, line.what, line.kind, line.why, line.record?.object?.namespace].join("|");
 
-// lineOf returns the line of a record, null if it is not worth one.
+// lineOf returns the line of a record, null if it is not listed. With internals, all writes are.
 export function lineOf(r, internals) {
+  if (!r.listed && !(internals && isWrite(r))) return null;
+  const who = shortName(r.controller || "start");
   switch (r.kind) {
   case "called":
-    return lineOfCall(r, internals);
+    return r.event && !r.failed ? lineOfEvent(r, who) : lineOfCall(r, who);
   case "synced":
-    return r.error ? { class: r.retried && isNormalRetry(r.error) ? "conflict" : "bad", who: shortName(r.controller), what: whatFailed(r), which: r.key, why: r.error, record: r } : null;
+    return { class: r.retry ? "conflict" : "bad", who, what: r.retry ? `has a ${r.retry}, will retry` : r.retried ? "fails, will retry" : "fails", which: r.key, why: r.error, record: r };
   case "controllerChanged":
-    return { class: "state", who: shortName(r.controller), what: "is " + r.state, why: r.reason, record: r };
+    return { class: "state", who, what: "is " + r.state, why: r.reason, record: r };
   case "logged":
-    return lineOfLog(r);
+    return lineOfLog(r, who);
   case "bootStep":
-    return null;
+    return { class: r.error ? "bad" : "state", who, what: r.error ? "fails: " + r.step : r.step, why: r.error, record: r };
   }
   return null;
 }
 
-const whatFailed = (r) => (!r.retried ? "fails" : isStale(r.error) ? "has a stale cache, will retry" : isNormalRetry(r.error) ? "has a conflict, will retry" : "fails, will retry");
-
-function lineOfCall(r, internals) {
+function lineOfCall(r, who) {
   const bad = r.failed;
-  if (!isWrite(r) || (isRoutine(r) && !internals && !bad)) return null;
   const what = (bad ? "cannot " + r.verb : verbOf(r));
   return {
-    class: r.conflict ? "conflict" : bad ? "bad" : r.client ? "client" : "write", who: shortName(r.controller), what: r.subresource === "binding" && !bad ? "binds" : what,
+    class: r.conflict ? "conflict" : bad ? "bad" : r.client ? "client" : "write", who, what: r.subresource === "binding" && !bad ? "binds" : what,
     kind: kindName(kindKey(r.object)) + (r.subresource && r.subresource !== "binding" ? " " + r.subresource : ""), which: objectKey(r.object), why: bad ? whyFailed(r) : "", record: r,
   };
+}
+
+// lineOfEvent shows a Kubernetes Event as what it says, rather than as a write, about the object that it regards.
+function lineOfEvent(r, who) {
+  const { type, reason, note, regarding } = r.event;
+  const warns = type === "Warning";
+  return { class: warns ? "bad" : "write", who, what: (warns ? "warns: " : "says: ") + reason, kind: kindName(kindKey(regarding)), which: objectKey(regarding), why: note, record: { ...r, object: regarding } };
 }
 
 // whyFailed says why a call has failed. Who had modified the object of a conflict, often the controller itself, is known
@@ -156,14 +162,9 @@ function whyFailed(r) {
   return "conflict: the object had been modified or deleted meanwhile";
 }
 
-// lineOfLog returns a line for Kubernetes Events, which controllers log, for warnings and
-// for errors.
-function lineOfLog(r) {
+function lineOfLog(r, who) {
+  const isError = r.level >= 8;
+  if (r.controller === "ctrlplane" && r.level < 4) return { class: "state", who, what: r.message, record: r };
   const attrs = Object.fromEntries((r.attrs || []).map((a) => [a.key, a.value]));
-  if (r.message === "Event occurred" && attrs.reason && attrs.type === "Warning") {
-    return { class: "bad", who: shortName(r.controller), what: "warns: " + attrs.reason, which: attrs.object, why: attrs.message || "", record: r };
-  }
-  if (r.controller === "ctrlplane" && r.level < 4) return { class: "state", who: "ctrlplane", what: r.message, record: r };
-  if (r.level < 4) return null;
-  return { class: r.level >= 8 ? "bad" : "state", who: shortName(r.controller), what: r.level >= 8 ? "logs an error" : "warns", why: [r.message, attrs.err].filter(Boolean).join(": "), record: r };
+  return { class: isError ? "bad" : "state", who, what: isError ? "logs an error" : "warns", why: [r.message, attrs.err].filter(Boolean).join(": "), record: r };
 }

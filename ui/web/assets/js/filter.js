@@ -1,7 +1,6 @@
 // What the picture and the list are limited to.
 
 import { byId, el } from "./dom.js";
-import { isInternal } from "./graph.js";
 import { kindKey, kindName, shortName } from "./names.js";
 
 const titles = { controller: "all controllers", kind: "all kinds", namespace: "all namespaces" };
@@ -38,9 +37,9 @@ export class Filter {
   refresh(internals, opening) {
     this.internals = internals ?? this.internals;
     const { model } = this;
-    const controllers = [...model.controllers.values()].filter((c) => this.internals || !isInternal(c.name) && c.state !== "off").map((c) => c.name);
+    const controllers = [...model.controllers.values()].filter((c) => this.internals || !c.internal && c.state !== "off").map((c) => c.name);
     const kinds = new Set(model.touched.keys());
-    for (const c of [...model.controllers.values(), ...model.clients.values()]) for (const w of c.writes || []) kinds.add(w.resource.split("/")[0]);
+    for (const c of [...model.controllers.values(), ...model.clients.values()]) for (const kind of c.written) kinds.add(kind);
     const choices = { controller: [controllers, shortName], kind: [[...kinds], kindName], namespace: [[...model.namespaces.keys()], (name) => name] };
     for (const [field, menu] of this.menus) {
       const mayBeOpen = document.activeElement === menu && menu.value === this[field] && menu !== opening;
@@ -66,8 +65,7 @@ export class Filter {
   // isLinked reports whether a controller or client watches or writes the kind.
   isLinked(name) {
     const actor = this.model.actor(name);
-    return !!actor?.watches?.some((w) => (w.resource || w) === this.kind) || !!this.model.wrote.get(name)?.has(this.kind) ||
-      !!actor?.writes?.some((w) => w.resource.split("/")[0] === this.kind);
+    return !!actor?.watched.includes(this.kind) || !!actor?.written.includes(this.kind) || !!this.model.wrote.get(name)?.has(this.kind);
   }
 
   // matches reports whether a record is shown. What has no object and no key, such as a

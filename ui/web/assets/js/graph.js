@@ -14,10 +14,6 @@ const familiarWrites = {
   "simulated-kubelet": [["pods", false]],
 };
 
-const internal = new Set(["kube-apiserver", "shared-informers"]);
-
-export const isInternal = (name) => internal.has(name);
-
 const keepFor = 60e3; // ms since the last write
 const watchesAlmostAll = 20; // kinds: the edges of such a controller would hide all others
 
@@ -28,18 +24,18 @@ export function choose(model, { now, factor, showInternals, pinned, room, focus,
   const familiar = focus.length ? focus : familiarControllers;
   const about = (c) => !focus.length || focus.includes(c.name) || pinned.has(c.name) || c.state === "paused" || !!c.reason;
   const recent = (at) => now - at < keepFor * Math.max(factor, 1);
-  const active = (c) => recent(model.lastWrite(c.name)) || c.state === "paused" || (c.state === "running" && c.reason) || pinned.has(c.name) ||
+  const active = (c) => recent(model.lastWrite(c.name)) || (model.changed.has(c.name) && c.state !== "off") || pinned.has(c.name) ||
     model.depth(c.name) > 0 || c.failing?.length > 0 || !!c.unlisted;
   const rank = (c) => (pinned.has(c.name) || c.reason ? 1e15 : 0) + Math.max(model.lastWrite(c.name), 0) + (familiar.includes(c.name) ? 1e14 : 0);
   const isCandidate = (c) => showInternals
-    ? c.state !== "off" && (active(c) || familiar.includes(c.name) || internal.has(c.name) || model.inFlight(c.name) > 0 || recentlyDone(model, c.name))
-    : !internal.has(c.name) && about(c) && (active(c) || familiar.includes(c.name));
-  const isChosen = (c) => (filter.controller ? c.name === filter.controller : filter.kind ? filter.isLinked(c.name) && (isCandidate(c) || c.state !== "off" && !internal.has(c.name)) : isCandidate(c));
+    ? c.state !== "off" && (active(c) || familiar.includes(c.name) || c.internal || model.inFlight(c.name) > 0 || recentlyDone(model, c.name))
+    : !c.internal && about(c) && (active(c) || familiar.includes(c.name));
+  const isChosen = (c) => (filter.controller ? c.name === filter.controller : filter.kind ? filter.isLinked(c.name) && (isCandidate(c) || c.state !== "off" && !c.internal) : isCandidate(c));
   const candidates = [...model.controllers.values()].filter(isChosen);
   candidates.sort((a, b) => rank(b) - rank(a));
   const controllers = candidates.slice(0, room).map((c) => c.name);
-  const counted = [...model.controllers.values()].filter((c) => controllers.includes(c.name) || c.state !== "off" && (showInternals || !internal.has(c.name)));
-  const clients = [...model.clients.values()].filter((c) => (model.wrote.has(c.name) || c.watches?.length || c.state === "paused" || pinned.has(c.name)) && (!filter.kind || filter.isLinked(c.name)))
+  const counted = [...model.controllers.values()].filter((c) => controllers.includes(c.name) || c.state !== "off" && (showInternals || !c.internal));
+  const clients = [...model.clients.values()].filter((c) => (model.wrote.has(c.name) || c.watched.length > 0 || c.state === "paused" || pinned.has(c.name)) && (!filter.kind || filter.isLinked(c.name)))
     .sort((a, b) => Math.max(model.lastWrite(b.name), 0) - Math.max(model.lastWrite(a.name), 0)).slice(0, 5).map((c) => c.name);
   const actors = new Set([...controllers, ...clients]);
   let kinds = filter.kind ? [filter.kind] : filter.controller ? kindsOf(model, filter.controller, room) : chooseKinds(model, actors, recent, pinned, room);
@@ -58,7 +54,7 @@ function chooseKinds(model, actors, recent, pinned, room) {
     if (recent(at) && [...actors].some((a) => model.wrote.get(a)?.has(kind))) last.set(kind, Math.max(last.get(kind) || 0, at));
   }
   for (const c of model.clients.values()) { // what an operator is about
-    if (actors.has(c.name)) for (const w of c.watches || []) if (model.wrote.has(c.name) && !last.has(w.resource)) last.set(w.resource, 0);
+    if (actors.has(c.name)) for (const kind of c.watched) if (model.wrote.has(c.name) && !last.has(kind)) last.set(kind, 0);
   }
   for (const id of pinned) {
     const kind = id.replace(/^kind:/, "");
@@ -70,8 +66,8 @@ function chooseKinds(model, actors, recent, pinned, room) {
 // kindsOf returns the kinds that a controller writes or watches, most recently written first.
 function kindsOf(model, name, room) {
   const actor = model.actor(name);
-  const written = [...(model.wrote.get(name)?.keys() || []), ...(familiarWrites[name] || []).map(([kind]) => kind), ...(actor?.writes || []).map((w) => w.resource.split("/")[0])];
-  const all = [...new Set([...written, ...(actor?.watches || []).map((w) => w.resource || w)])];
+  const written = [...(model.wrote.get(name)?.keys() || []), ...(familiarWrites[name] || []).map(([kind]) => kind), ...(actor?.written || [])];
+  const all = [...new Set([...written, ...(actor?.watched || [])])];
   const last = (kind) => (written.includes(kind) ? 1e15 : 0) + (model.touched.get(kind) || 0);
   return all.sort((a, b) => last(b) - last(a)).slice(0, room);
 }
@@ -80,7 +76,7 @@ function edgesOf(model, actors, kinds) {
   const edges = [];
   for (const name of actors) {
     const actor = model.actor(name);
-    const watches = new Set((actor?.watches || []).map((w) => w.resource || w));
+    const watches = new Set(actor?.watched);
     const written = new Map(model.wrote.get(name) || []);
     for (const [kind, creates] of familiarWrites[name] || []) written.set(kind, { ...written.get(kind), creates });
     for (const w of actor?.writes || []) {

@@ -1,30 +1,12 @@
 // The sentence at the top: what is wrong, or which controller is busiest and why.
 
-import { count, isNormalRetry, kindKey, kindName, shortName } from "./names.js";
+import { count, kindKey, kindName, shortName } from "./names.js";
 import { noisy } from "./plan.js";
 
 const lately = 5000; // ms
 const most = 4000; // events that are kept
-const mostConflicts = 5; // in a row, as in ui/failing.go
-// failures are the keys of a controller that fail. After a conflict or with a stale cache it tries again, which is normal.
-export const failures = (c) => (c.failing || []).filter((f) => !isNormalRetry(f.error) || f.times > mostConflicts);
-
-// lasting are those worth attention: while controllers work, most retries of a first failure succeed.
-const lasting = (c, settled) => failures(c).filter((f) => settled || f.times > 1 || f.atLeast);
-
-// describeFailing says what fails although work may be done: "1 controller failed, 3 keys fail, 2 Pods cannot start". Of
-// stopped controllers it says what failed before.
-export function describeFailing(model) {
-  const all = [...model.controllers.values()];
-  const broken = all.filter((c) => c.state === "failed").length;
-  const keys = (list, fails, fail) => {
-    const n = list.reduce((sum, c) => sum + lasting(c, model.process.settled).length, 0);
-    const more = list.some((c) => c.moreFailing > 0) ? "+" : "";
-    return n === 1 ? `1 key ${fails}` : n ? `${n}${more} keys ${fail}` : "";
-  };
-  const before = "failed before the stop";
-  return [model.endedOperator ? "the operator of dev does not run" : "", broken ? count(broken, "controller") + " failed" : "", keys(all.filter((c) => !isOff(c)), "fails", "fail"), keys(all.filter(isOff), before, before), model.problems.short].filter(Boolean).join(", ");
-}
+// worrying are the keys of a controller that fail and are worth attention.
+const worrying = (c) => (c.failing || []).filter((f) => f.worrying);
 
 // waitNote says that a controller waits for a kind, and why that cannot be listed.
 export const waitNote = (c) => (c.unlisted ? "waits: a kind that it needs cannot be listed: " + c.unlisted : "");
@@ -72,15 +54,17 @@ export class Headline {
     if (model.endedOperator) return ["bad", "The operator of dev does not run: " + model.endedOperator];
     const broken = all.find((c) => c.state === "failed");
     if (broken) return ["bad", `${shortName(broken.name)} has failed: ${broken.reason}`];
-    const failing = all.filter((c) => lasting(c, model.process.settled).length > 0).sort((a, b) => isOff(a) - isOff(b))[0];
-    if (failing) return ["bad", `${shortName(failing.name)} ${isOff(failing) ? "failed before the stop" : "fails"}: ` + failureText(failures(failing))];
+    const failing = all.filter((c) => worrying(c).length > 0).sort((a, b) => isOff(a) - isOff(b))[0];
+    if (failing) return ["bad", `${shortName(failing.name)} ${isOff(failing) ? "failed before the stop" : "fails"}: ` + failureText(worrying(failing))];
     for (const name of this.failingClients()) {
       const { error } = this.rejected.findLast((e) => e.actor === name);
       return ["bad", `${shortName(name)} fails: ${reasonOf(error) || "no response"}`];
     }
+    const refused = [...model.clients.values()].find((c) => c.refused);
+    if (refused) return ["bad", `${shortName(refused.name)}: ${refused.refused}`];
     const paused = [...all, ...model.clients.values()].find((c) => c.state === "paused");
     if (paused) return ["paused", `${shortName(paused.name)} is paused: ${this.waits(paused)}`];
-    if (model.process.settled && model.problems.sentence) return ["bad", model.problems.sentence];
+    if (model.process.settled && model.problems) return ["bad", model.problems];
     return this.busiest ? ["busy", `${shortName(this.busiest)} is busiest: ${this.why(this.busiest, now)}`] : ["", ""];
   }
 

@@ -7,7 +7,7 @@ import { Diagram } from "./diagram.js";
 import { Dots } from "./dots.js";
 import { Feed, lineOf } from "./feed.js";
 import { Filter } from "./filter.js";
-import { describeFailing, Headline } from "./headline.js";
+import { Headline } from "./headline.js";
 import { Model } from "./model.js";
 import { Panel } from "./panel.js";
 import { Plan } from "./plan.js";
@@ -60,7 +60,7 @@ function receiveLines(lines) {
 }
 
 function list(records) {
-  for (const r of records) if (!plan.isTold(r)) feed.add(r, diagram.showInternals);
+  for (const r of records) feed.add(r, diagram.showInternals);
 }
 
 // playPending shows the records whose causes are known, and those that have waited for long.
@@ -160,12 +160,10 @@ function showState() {
   const behind = plan.end - clock.now();
   const [kind, text] = headline.text(diagram.chosen.controllers, clock.now());
   const state = byId("state"), sentence = byId("headline");
-  const standby = p.leader === "other" || p.leader === "none";
-  const failing = p.state === "ready" ? describeFailing(model) : "";
-  state.dataset.state = p.state !== "ready" || failing ? "bad" : p.settled && behind < 1000 ? "settled" : "busy";
-  show(state, p.state !== "ready" ? p.state || "" : [p.settled ? "settled" : standby ? "standby" : "working", failing].filter(Boolean).join(", "));
+  state.dataset.state = p.state !== "ready" || model.failing ? "bad" : p.settled && behind < 1000 ? "settled" : "busy";
+  show(state, [model.state, model.failing].filter(Boolean).join(", "));
   const calm = !kind || p.settled && kind === "busy";
-  const rest = p.settled ? headline.settled(diagram.chosen.controllers, behind < 1000) : standby ? "The controllers run in another process." : p.state === "ready" ? "Working." : "";
+  const rest = p.settled ? headline.settled(diagram.chosen.controllers, behind < 1000) : model.state === "standby" ? "The controllers run in another process." : p.state === "ready" ? "Working." : "";
   sentence.dataset.kind = calm ? "" : kind;
   show(sentence, calm ? rest : text);
   sentence.title = sentence.textContent;
@@ -179,27 +177,23 @@ function showState() {
 
 // showBadges lists the interventions, with a way to end them.
 function showBadges() {
-  const changed = (who, list) => [...list.values()].filter((c) => c.state === "paused" || (c.state === "running" && c.reason)).map((c) => ({ who, c }));
-  const all = [...changed("controllers", model.controllers), ...changed("clients", model.clients)];
+  const all = model.interventions;
   const slow = page.readOnly && model.speed && model.speed !== "1" ? [el("span", { class: "badge changed" }, "speed " + model.speed)] : [];
-  const key = JSON.stringify([page.readOnly, model.speed, all.map(({ c }) => [c.name, c.state, c.reason])]);
+  const key = JSON.stringify([page.readOnly, model.speed, all]);
   if (key === session.badges) return;
   session.badges = key;
   byId("badges").replaceChildren(...(page.replay ? [el("span", { class: "badge" }, "recording")] : page.readOnly ? [el("span", { class: "badge" }, "read-only")] : []), ...slow,
-    ...all.slice(0, 3).map(({ c }) => button(`${shortName(c.name)}: ${c.state === "paused" ? "paused" : c.reason}`, () => panel.show("actor", c.name), { class: "badge changed" })),
+    ...all.slice(0, 3).map((i) => button(`${shortName(i.name)}: ${i.text}`, () => panel.show("actor", i.name), { class: "badge changed" })),
     ...(all.length > 3 ? [el("span", { class: "badge changed" }, `and ${all.length - 3} more`)] : []),
-    ...(all.length && !page.readOnly ? [button("End all", () => endAll(all), { class: "badge", title: "Resume, and remove delays and faults" })] : []));
+    ...(all.length && !page.readOnly ? [button("End all", () => endAll(all), { class: "badge", title: "Resume and start, remove delays and faults, and set the configured numbers of workers" })] : []));
 }
 
 async function endAll(all) {
-  for (const who of ["controllers", "clients"]) {
-    const names = all.filter((a) => a.who === who).map((a) => a.c.name);
-    if (!names.length) continue;
+  for (const { name, client, undo } of all) {
     try {
-      await api.intervene(who, "clear", { names });
-      await api.intervene(who, "resume", { names });
+      for (const { verb, workers } of undo) await api.intervene(client ? "clients" : "controllers", verb, { names: [name], workers });
     } catch (err) {
-      feed.put({ class: "bad", who: "This page", what: "cannot end the interventions", why: err.message });
+      feed.put({ class: "bad", who: "This page", what: "cannot end the intervention in " + shortName(name), why: err.message });
     }
   }
 }

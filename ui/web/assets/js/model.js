@@ -3,10 +3,8 @@
 import { kindKey, learnKind } from "./names.js";
 
 export const isWrite = (r) => r.kind === "called" && !["get", "list", "watch"].includes(r.verb);
-// isRoutine reports whether a call is a sign of life or an Event. The heartbeat of a
-// simulated kubelet is a Lease and the status of its Node.
-export const isRoutine = (r) => ["leases.coordination.k8s.io", "events.", "events.events.k8s.io"].includes(`${r.object?.resource}.${r.object?.group ?? ""}`) ||
-  (r.object?.resource === "nodes" && r.subresource === "status" && r.controller === "simulated-kubelet");
+// isDrawn reports whether a record is a write that the picture shows: one that is listed, unless it only reports an Event.
+export const isDrawn = (r) => isWrite(r) && r.listed && !r.event && !!r.object?.resource;
 // writeVersions are the versions that a write has produced: those of the storage or, where
 // it does not report them, that of the answer.
 export function writeVersions(r) {
@@ -31,7 +29,11 @@ export class Bounded extends Map {
   }
 }
 
-const noProblems = { short: "", sentence: "" };
+// withKinds adds to a controller or client the kinds that it watches and writes. A client watches parts of a kind.
+const withKinds = (actor) => ({ ...actor, watched: unique((actor.watches || []).map((w) => w.resource || w)), written: unique((actor.writes || []).map((w) => w.resource.split("/")[0])) });
+
+const unique = (list) => [...new Set(list)];
+
 const mostNamespaces = 200;
 const mostDelayed = 5000; // ms that a snapshot may take to arrive
 
@@ -42,7 +44,9 @@ export class Model {
     this.queues = new Map(); // by controller
     this.process = {};
     this.speed = ""; // not known yet
-    this.problems = noProblems; // of objects
+    this.state = ""; // in a word
+    this.interventions = [];
+    this.changed = new Set(); // the controllers and clients with an intervention
     this.playback = null; // of a recording
     this.reset();
   }
@@ -58,12 +62,12 @@ export class Model {
     this.recent = new Map(); // by kind: the objects that were written last
   }
 
-  setStatus({ controllers, clients, speed, problems = noProblems, endedOperator = "" }) {
+  setStatus({ controllers, clients, speed, state, failing = "", problems = "", endedOperator = "", interventions }) {
     this.speed = speed || "1";
-    this.controllers = new Map(controllers.map((c) => [c.name, c]));
-    this.clients = new Map(clients.map((c) => [c.name, c]));
-    this.problems = problems;
-    this.endedOperator = endedOperator;
+    this.controllers = new Map(controllers.map((c) => [c.name, withKinds(c)]));
+    this.clients = new Map(clients.map((c) => [c.name, withKinds(c)]));
+    Object.assign(this, { state, failing, problems, endedOperator, interventions }); // failing and problems are texts
+    this.changed = new Set(interventions.map((i) => i.name));
   }
 
   setSnapshot({ process, queues, time }) {
@@ -81,7 +85,7 @@ export class Model {
     learnKind(r.object);
     if (r.object?.namespace) this.namespaces.set(r.object.namespace, true);
     this.notice(Date.parse(r.time) || 0);
-    if (isWrite(r) && !isRoutine(r) && r.object?.resource) this.addWrite(r, Date.parse(r.time) || 0);
+    if (isDrawn(r)) this.addWrite(r, Date.parse(r.time) || 0);
     return true;
   }
 
@@ -109,7 +113,7 @@ export class Model {
   // addClient notes the client of a write that the status does not have yet: its first write is shown, too.
   addClient(r) {
     const name = r.controller;
-    if (r.client && isWrite(r) && !this.actor(name)) this.clients.set(name, { ...r.client, name, state: "running", requests: 0, reads: 0, changes: 0, errors: 0, conflicts: 0 });
+    if (r.client && isWrite(r) && !this.actor(name)) this.clients.set(name, withKinds({ ...r.client, name, state: "running", requests: 0, reads: 0, changes: 0, errors: 0, conflicts: 0 }));
   }
 
   lastWrite(actor) {

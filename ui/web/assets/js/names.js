@@ -5,13 +5,7 @@ import { builtinKinds, shortNames } from "./tables.js";
 export const shortName = (name) => shortNames[name] || (isReported(name) ? name : name.replace(/-controller$/, "")).replace(/ \(.*\)$/, "");
 
 // isReported reports whether a name is that of a controller of a client: PROGRAM/CONTROLLER, or CLIENT/CONTROLLER.
-export const isReported = (name) => /^[^(]*\/|\)\//.test(name);
-
-// isStale reports whether the cache of a controller did not have its own last write yet, and isNormalRetry whether an error
-// is as is normal if the sync is repeated: that, or the object had been modified.
-export const isStale = (error = "") => /^read version: .* is not as new as written version: /.test(error);
-
-export const isNormalRetry = (error = "") => isStale(error) || /the object has been modified/.test(error) || /Operation cannot be fulfilled on .*fault injected by ctrlplane/.test(error);
+const isReported = (name) => /^[^(]*\/|\)\//.test(name);
 
 // kindKey is the resource with its group, as snapshots name it.
 export const kindKey = (object) => (object.group ? object.resource + "." + object.group : object.resource || "");

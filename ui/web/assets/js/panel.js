@@ -126,8 +126,8 @@ export class Panel {
     const who = (list) => list.map((name) => button(shortName(name), () => this.show("controller", name), { class: "link" }));
     this.open("kind:" + kind, kindName(kind), kind, [["", () => {
       const actors = [...this.model.controllers.values(), ...this.model.clients.values()];
-      const watching = actors.filter((c) => c.watches?.some((w) => (w.resource || w) === kind)).map((c) => c.name);
-      const writing = actors.filter((c) => c.writes?.some((w) => w.resource.split("/")[0] === kind) || this.model.wrote.get(c.name)?.has(kind)).map((c) => c.name);
+      const watching = actors.filter((c) => c.watched.includes(kind)).map((c) => c.name);
+      const writing = actors.filter((c) => c.written.includes(kind) || this.model.wrote.get(c.name)?.has(kind)).map((c) => c.name);
       const objects = this.model.recent.get(kind) || [];
       return el("div", {},
         el("h3", {}, "Written last"), objects.length ? el("ul", { class: "objects" }, objects.map((o) => el("li", {}, button(objectKey(o), () => this.showObject(o), { class: "link" })))) :
@@ -180,11 +180,12 @@ function section(title, items, more) {
 function clientFacts(c) {
   return [
     el("p", {}, interventionNote(c)),
+    c.refused ? el("p", { class: "problem" }, c.refused) : null,
     el("table", { class: "facts" }, el("tbody", {}, [["User", c.user], ["Groups", (c.groups || []).join(", ")], ["User agent", c.userAgent], ["Impersonates", c.impersonates],
       ["Requests", String(c.requests)], ["Reads, writes", `${c.reads}, ${c.changes}`], ["Errors, conflicts", `${c.errors}, ${c.conflicts}`]]
       .filter(([, v]) => v).map(([k, v]) => el("tr", {}, el("th", {}, k), el("td", {}, v))))),
     ...section("Watches", (c.watches || []).map((w) => [w.resource, w.namespace && "in " + w.namespace, w.labelSelector].filter(Boolean).join(" "))),
-  ];
+  ].filter(Boolean);
 }
 
 function objectView(found, open) {

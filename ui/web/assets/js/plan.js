@@ -4,7 +4,7 @@
 // by the length of a chain of causes. The more it is behind, the faster it moves, so that it
 // is never behind by more than maxBehind.
 
-import { Bounded, isRoutine, isWrite, versionKey, writeVersions } from "./model.js";
+import { Bounded, isDrawn, isWrite, versionKey, writeVersions } from "./model.js";
 import { kindKey } from "./names.js";
 
 const travelTime = 650; // ms from one node to another
@@ -35,7 +35,6 @@ export class Plan {
     this.writes = new Bounded(kept); // by the version that they produced
     this.deliveries = new Bounded(kept); // by seq
     this.syncs = new Bounded(kept); // by id
-    this.failedCalls = new Bounded(kept); // by sync
     this.times = new WeakMap(); // of records: when they begin and end in the picture
     this.open = new Map(); // by actor: events whose sync is not known, by seq
     this.early = new Bounded(kept); // by sync: when its writes left, if they were planned before it was known
@@ -53,14 +52,8 @@ export class Plan {
   index(r, isPast) {
     if (isPast) this.times.set(r, past);
     if (isWrite(r)) for (const version of writeVersions(r)) this.writes.set(version, r);
-    if (r.kind === "called" && r.failed && isWrite(r)) this.failedCalls.set(r.sync, r);
     if (r.kind === "delivered") this.deliveries.set(r.seq, r);
     if (r.kind === "synced") this.syncs.set(r.id, r);
-  }
-
-  // isTold reports whether a record says only what one of a failed call says.
-  isTold(r) {
-    return r.kind === "synced" && !!r.error && this.failedCalls.has(r.id);
   }
 
   // isComplete reports whether the cause of a record is known. A write is recorded when it
@@ -70,7 +63,7 @@ export class Plan {
     case "delivered":
       return !this.isKey(r) || !r.resourceVersion || r.change === "listed" || r.change === "resynced" || !!this.causeOf(r);
     case "called":
-      return !r.sync || !isWrite(r) || isRoutine(r) || this.syncs.has(r.sync);
+      return !r.sync || !isDrawn(r) || this.syncs.has(r.sync);
     }
     return true;
   }
@@ -106,7 +99,7 @@ export class Plan {
     case "synced":
       return noisy.has(r.queue) ? null : { type: "work", record: r, actor: r.controller, ...this.sync(r) };
     case "called":
-      if (!isWrite(r) || isRoutine(r) || !r.object?.resource) return null;
+      if (!isDrawn(r)) return null;
       return { type: r.failed ? "failed" : "write", record: r, actor: r.controller, kind: kindKey(r.object), ...this.write(r) };
     }
     return null;
