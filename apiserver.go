@@ -175,7 +175,9 @@ func (p *controlPlane) listControllers() []control.Controller {
 		if status.State == controllers.Off && status.Reason == "" {
 			status.Reason = cmp.Or(p.standbyReason(), "not started: the control plane is starting")
 		}
-		list = append(list, control.Controller{Name: status.Name, Aliases: status.Aliases, State: string(status.State), Reason: status.Reason})
+		list = append(list, control.Controller{
+			Name: status.Name, Aliases: status.Aliases, State: string(status.State), Reason: status.Reason, Interventions: status.Interventions,
+		})
 	}
 	return append(list, p.clients.Controllers()...)
 }

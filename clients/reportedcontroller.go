@@ -285,7 +285,7 @@ func (c *Clients) Controllers() (list []control.Controller) {
 		rc.client.reports.mu.Lock()
 		is := rc.state(time.Now())
 		rc.client.reports.mu.Unlock()
-		list = append(list, control.Controller{Name: rc.name, State: is.State, Reason: is.Reason, Process: is.Process, Gone: is.Gone})
+		list = append(list, control.Controller{Name: rc.name, State: is.State, Reason: is.Reason, Process: is.Process, Interventions: is.Interventions, Gone: is.Gone})
 	}
 	return list
 }

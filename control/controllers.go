@@ -13,6 +13,8 @@ type Controller struct {
 	Reason string `json:"reason,omitempty"`
 	// Process is the state of an operator's controller without its pause, unless it is running.
 	Process string `json:"process,omitempty"`
+	// Interventions are what the reason says of them.
+	Interventions observe.Interventions `json:"interventions,omitzero"`
 	// Gone says how the process of an operator's controller has ended.
 	Gone observe.Gone `json:"gone,omitempty"`
 

@@ -25,4 +25,6 @@ type Status struct {
 	State   State    `json:"state"`
 	// Reason says why it is off or has failed, or which interventions are set.
 	Reason string `json:"reason,omitempty"`
+	// Interventions are what the reason says of them.
+	Interventions observe.Interventions `json:"interventions,omitzero"`
 }

@@ -57,7 +57,7 @@ func (u *unit) status() Status {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	is := u.displayState()
-	return Status{Name: u.name, Aliases: u.aliases, State: State(is.State), Reason: is.Reason}
+	return Status{Name: u.name, Aliases: u.aliases, State: State(is.State), Reason: is.Reason, Interventions: is.Interventions}
 }
 
 func (u *unit) setState(state State, reason string, run *unitRun) {

@@ -3,7 +3,7 @@ package observe
 import "github.com/ctrlplane/ctrlplane/internal/words"
 
 // Gone says how the process of an operator's controller has ended; empty if it runs, or if that is not known. A
-// [Controller] that is not off or unknown has no such value.
+// [Controller] whose ProcessState is neither off nor unknown has no such value.
 type Gone string
 
 const (

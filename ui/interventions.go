@@ -40,7 +40,7 @@ func (i Intervention) Undo() (verbs [][2]string) {
 		verbs = append(verbs, [2]string{"start"})
 	case i.State == observe.StatePaused:
 		verbs = append(verbs, [2]string{"resume"})
-	case i.Set.AffectCalls():
+	case i.Set.AffectCalls(), i.Set == observe.Interventions{}: // an earlier version says only that there is something
 		verbs = append(verbs, [2]string{"clear"})
 	}
 	if i.Set.Workers > 0 {

@@ -160,7 +160,7 @@ func (d *devCommand) run(ctx context.Context, args []string) (int, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	stdout := &watchedStdout{cancel, "redirect it to a file"}
 	d.output = newDevOutput(endable(ctx, stdout), view)
-	d.plane.watch = d.watchInputs
+	d.plane.watch, d.plane.warn = d.watchInputs, d.output.warn
 	d.program = devProgram{args: args, server: &d.up.server, account: &d.up.account, output: d.output, grace: killGrace, killNow: signals.killNow}
 	err = joinLoss(ctx, d.serve(ctx, stdout, view))
 	cancel(nil)

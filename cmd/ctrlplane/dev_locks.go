@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -87,20 +88,21 @@ func (r electionRecord) isExpired(now time.Time) bool {
 	return err == nil && renewed.Add(time.Duration(seconds)*time.Second).Before(now)
 }
 
-// releaseTaken releases the locks that were taken since, so that a new leader does not wait for the stopped one.
+// releaseTaken releases the locks that were taken since, by whomever, so that a new leader does not wait for the stopped one.
 func (l *devLocks) releaseTaken(ctx context.Context) error {
 	locks, err := l.list(ctx)
 	if err != nil {
 		return err
 	}
+	var errs []error
 	locks = slices.DeleteFunc(locks, func(lock electionLock) bool { return l.before[lock.object.UID] == lock.record.HolderIdentity })
 	for _, lock := range locks {
 		patch := fmt.Appendf(nil, `{"metadata":{"resourceVersion":%q,"annotations":{%q:null}}}`, lock.object.ResourceVersion, requestkind.LeaderAnnotation)
 		objects := l.client.Resource(corev1.SchemeGroupVersion.WithResource(lock.in)).Namespace(lock.object.Namespace)
 		_, err := objects.Patch(ctx, lock.object.Name, types.MergePatchType, patch, metav1.PatchOptions{})
 		if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
-			return err
+			errs = append(errs, fmt.Errorf("%s %s/%s: %w", lock.in, lock.object.Namespace, lock.object.Name, err))
 		}
 	}
-	return nil
+	return errors.Join(errs...)
 }

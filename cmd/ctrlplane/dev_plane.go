@@ -30,6 +30,7 @@ type devPlane struct {
 
 	inputs []string             // the files of the kustomizations, as far as they were ever read
 	watch  func(paths []string) // watches the inputs; nil = nothing is watched yet
+	warn   func(string)
 	leases devLeases
 	locks  devLocks
 }
@@ -107,7 +108,17 @@ func (p *devPlane) begin(ctx context.Context, stage func(name string, run func()
 	if err := p.locks.begin(ctx); err != nil {
 		return err
 	}
-	return errors.Join(p.leases.deleteTaken(ctx), p.locks.releaseTaken(ctx)) // those that have expired
+	err = p.leases.deleteTaken(ctx) // those that have expired
+	p.releaseLocks(ctx)
+	return err
+}
+
+// releaseLocks releases the locks of leader elections. A webhook of the operator, which does not run, may refuse that: then a new
+// leader waits until the lock expires.
+func (p *devPlane) releaseLocks(ctx context.Context) {
+	if err := p.locks.releaseTaken(ctx); err != nil && ctx.Err() == nil {
+		p.warn("a lock of a leader election was not released, a new leader waits until it expires: " + err.Error())
+	}
 }
 
 // devSettleTimeout is how long the first work of controllers, at the start or on manifests,
@@ -149,7 +160,8 @@ func (p *devPlane) prepare(ctx context.Context, changed []string) error {
 	if err := p.restore(ctx, changed); err != nil {
 		return err
 	}
-	return p.locks.releaseTaken(ctx) // also of those that were restored
+	p.releaseLocks(ctx) // also those that were restored
+	return nil
 }
 
 func (p *devPlane) restore(ctx context.Context, changed []string) error {

@@ -5,8 +5,16 @@ import (
 	"io"
 	"maps"
 	"net/http"
-	"reflect"
 	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	apiequality "k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/runtime/serializer"
+	"k8s.io/client-go/kubernetes/scheme"
 
 	"github.com/ctrlplane/ctrlplane/controllers/recording"
 	"github.com/ctrlplane/ctrlplane/internal/requestkind"
@@ -30,22 +38,64 @@ func (g *Gate) renewsLock(req *http.Request) bool {
 		return false
 	}
 	contentType := req.Header.Get("Content-Type")
-	sent, err := decodeContent(contentType, data)
+	if call.Verb == "patch" {
+		sent, err := decodeContent(contentType, data)
+		return err == nil && !strings.HasPrefix(contentType, "application/apply-patch+") && patchesLeaderOnly(sent)
+	}
+	return g.updatesLeaderOnly(readerRequest(req), call, data)
+}
+
+// strictDecoder reads an object as the API server does, and refuses what the API server would read otherwise than it looks, such as
+// a field that is there twice.
+var strictDecoder = serializer.NewCodecFactory(scheme.Scheme, serializer.EnableStrict).UniversalDeserializer()
+
+// updatesLeaderOnly reports whether an update leaves all of the stored object as it is but the annotation of a leader election. Both
+// are compared as the API server reads them.
+func (g *Gate) updatesLeaderOnly(read *http.Request, call *observe.Called, data []byte) bool {
+	kind := corev1.SchemeGroupVersion.WithKind(call.Object.Kind)
+	sent, _, err := strictDecoder.Decode(data, &kind, nil)
 	if err != nil {
 		return false
 	}
-	if call.Verb == "patch" {
-		return !strings.HasPrefix(contentType, "application/apply-patch+") && patchesLeaderOnly(sent)
-	}
-	if sent.stringField("metadata", "resourceVersion") == "" { // it replaces what may be written between the read and the update
+	is := g.objects.readBefore(read, call)
+	stored, isObject := is.before.value.(map[string]any)
+	if is.unknown != nil || !isObject {
 		return false
 	}
-	is := g.objects.readBefore(readerRequest(req), call)
-	return is.unknown == nil && is.before.value != nil && sent.stringField(leaderAnnotation...) != "" &&
-		reflect.DeepEqual(withoutLeader(sent.value), withoutLeader(is.before.value))
+	before, err := scheme.Scheme.New(kind)
+	if err != nil || runtime.DefaultUnstructuredConverter.FromUnstructured(stored, before) != nil {
+		return false
+	}
+	old, new, err := metaOf(before, sent)
+	if err != nil || new.GetAnnotations()[requestkind.LeaderAnnotation] == "" {
+		return false
+	}
+	if v := new.GetResourceVersion(); v == "" || v == "0" { // it replaces what may be written between the read and the update
+		return false
+	}
+	for _, o := range []metav1.Object{old, new} {
+		annotations := maps.Clone(o.GetAnnotations())
+		delete(annotations, requestkind.LeaderAnnotation)
+		o.SetAnnotations(annotations)
+		// An update does not set these.
+		o.SetCreationTimestamp(metav1.Time{})
+		o.SetGeneration(0)
+		o.SetManagedFields(nil)
+		o.SetResourceVersion("")
+		o.SetSelfLink("")
+	}
+	before.GetObjectKind().SetGroupVersionKind(schema.GroupVersionKind{})
+	sent.GetObjectKind().SetGroupVersionKind(schema.GroupVersionKind{})
+	return apiequality.Semantic.DeepEqual(before, sent)
 }
 
-var leaderAnnotation = []string{"metadata", "annotations", requestkind.LeaderAnnotation}
+func metaOf(before, sent runtime.Object) (old, new metav1.Object, err error) {
+	if old, err = meta.Accessor(before); err != nil {
+		return nil, nil, err
+	}
+	new, err = meta.Accessor(sent)
+	return old, new, err
+}
 
 // mayRenewLock reports whether a call may be a renewal as far as its path and its verb say.
 func mayRenewLock(c *observe.Called) bool {
@@ -62,7 +112,7 @@ func patchesLeaderOnly(patch objectContent) bool {
 			switch operation["op"] {
 			case "test":
 			case "add", "replace":
-				if !isLeader {
+				if _, isText := operation["value"].(string); !isLeader || !isText {
 					return false
 				}
 			default:
@@ -72,7 +122,8 @@ func patchesLeaderOnly(patch objectContent) bool {
 		return len(operations) > 0
 	}
 	return hasOnly(patch.value, "metadata") && hasOnly(patch.field("metadata"), "annotations", "resourceVersion") &&
-		hasOnly(patch.field("metadata", "annotations"), requestkind.LeaderAnnotation)
+		hasOnly(patch.field("metadata", "annotations"), requestkind.LeaderAnnotation) &&
+		patch.stringField("metadata", "annotations", requestkind.LeaderAnnotation) != ""
 }
 
 // hasOnly reports whether a value is an object with some fields, and none but these.
@@ -84,42 +135,4 @@ func hasOnly(v any, names ...string) bool {
 		delete(m, name)
 	}
 	return n > 0 && len(m) == 0
-}
-
-// notUpdated are the fields of the metadata that an update does not set.
-var notUpdated = []string{"creationTimestamp", "generation", "managedFields", "resourceVersion", "selfLink"}
-
-// withoutLeader returns an object without the annotation of a leader election, and without what an update does not set. It changes
-// the object.
-func withoutLeader(object any) any {
-	m, _ := object.(map[string]any)
-	delete(m, "kind")
-	delete(m, "apiVersion")
-	meta, _ := m["metadata"].(map[string]any)
-	for _, name := range notUpdated {
-		delete(meta, name)
-	}
-	annotations, _ := meta["annotations"].(map[string]any)
-	delete(annotations, requestkind.LeaderAnnotation)
-	return withoutEmpty(object)
-}
-
-// withoutEmpty returns a value without the fields that are null, {} or []: libraries send them, or leave them out.
-func withoutEmpty(v any) any {
-	switch v := v.(type) {
-	case map[string]any:
-		for name, value := range v {
-			if v[name] = withoutEmpty(value); v[name] == nil {
-				delete(v, name)
-			}
-		}
-		if len(v) == 0 {
-			return nil
-		}
-	case []any:
-		if len(v) == 0 {
-			return nil
-		}
-	}
-	return v
 }

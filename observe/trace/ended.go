@@ -28,7 +28,7 @@ func (p *painter) notRunning(o Options, records []observe.Record, about observe.
 	now := o.State
 	for i := range now.Controllers {
 		c := &now.Controllers[i]
-		hasLeft := o.AtEnd && c.Gone == observe.GoneEnded
+		hasLeft := o.AtEnd && (c.Gone == observe.GoneEnded || c.Gone == "" && c.Reason == observe.GoneEnded.Reason(nil)) // an earlier version has the reason only
 		if hasLeft || said[c.Name] || c.ProcessState() == observe.StateOff && runsUnreported(now, c.Name) || hasSuccessor(now, c, about) {
 			continue
 		}

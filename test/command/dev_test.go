@@ -411,6 +411,34 @@ func TestDevReleasesLocks(t *testing.T) {
 	}
 }
 
+// guardedOperator is like lockingOperator, with a webhook that only it could serve.
+const guardedOperator = `
+"$CTRLPLANE" kubectl create -f - <<END
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingWebhookConfiguration
+metadata: {name: guard}
+webhooks:
+- name: guard.example.com
+  clientConfig: {url: "https://127.0.0.1:1/"}
+  rules: [{apiGroups: [""], apiVersions: [v1], operations: [UPDATE], resources: [configmaps]}]
+  sideEffects: None
+  admissionReviewVersions: [v1]
+END
+`
+
+// TestDevRunsWithoutReleasingALock restarts an operator whose webhook refuses that dev releases its lock.
+func TestDevRunsWithoutReleasingALock(t *testing.T) {
+	t.Parallel()
+	script := strings.Replace(lockingOperator, "RENEWED", "2020-01-01 00:00:00.000001", 1)
+	d := startDev(t, "--keep", "--", "sh", "-c", strings.Replace(script, "echo leading", guardedOperator+"echo leading", 1))
+	d.requireLine(t, "[operator] leading")
+	d.writeFile(t, "source/reply.yaml", "two\n")
+	d.requireLine(t, "warning: a lock of a leader election was not released, a new leader waits until it expires: configmaps ")
+	d.requireLine(t, "[operator] found ")
+	program.Signal(t, d.cmd, syscall.SIGTERM)
+	d.requireEnd(t, 143, 0)
+}
+
 // TestDevKeepsLeasesThatAreData restarts an operator with --keep: only the Lease of its election is gone.
 func TestDevKeepsLeasesThatAreData(t *testing.T) {
 	t.Parallel()

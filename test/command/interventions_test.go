@@ -14,6 +14,7 @@ import (
 
 	"github.com/ctrlplane/ctrlplane/internal/testutil"
 	"github.com/ctrlplane/ctrlplane/internal/testutil/program"
+	"github.com/ctrlplane/ctrlplane/observe"
 )
 
 // requireInterruptedStep checks that step says what it waits for, and how far it came
@@ -48,6 +49,7 @@ type controllerList struct {
 		Name, State, Reason string
 		Held, Depth         int
 		Workers             map[string]int
+		Interventions       observe.Interventions
 	}
 }
 
@@ -107,7 +109,7 @@ func TestInterventionVerbs(t *testing.T) {
 	testutil.DecodeJSON(t, do("controllers", "-o", "json"), &list)
 	found := false
 	for _, c := range list.Items {
-		found = found || c.Name == "replicaset-controller" && c.State == "paused" && c.Reason == "its writes are held" && c.Held > 0 && c.Workers["replicaset"] == 5
+		found = found || c.Name == "replicaset-controller" && c.State == "paused" && c.Reason == "its writes are held" && c.Interventions.Paused && c.Held > 0 && c.Workers["replicaset"] == 5
 	}
 	if !found {
 		t.Errorf("%+v", list)
