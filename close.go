@@ -3,6 +3,7 @@ package ctrlplane
 import (
 	"errors"
 	"fmt"
+	"net/http"
 	"slices"
 	"strings"
 )
@@ -30,6 +31,9 @@ func (p *controlPlane) close(cause error) error {
 			p.log.Error("close", "err", err)
 			errs = append(errs, err)
 		}
+		p.apiHandler.Set(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { // of a start that has failed
+			http.Error(w, "the control plane has ended before its API server was assembled", http.StatusServiceUnavailable)
+		}))
 		p.closeErr = errors.Join(errs...)
 		close(p.done)
 	})

@@ -126,8 +126,8 @@ func observedObject(r health.Ref) observe.Object {
 }
 
 // ReaderConfig returns a client configuration for reads inside of the process: unlike those with that of RESTConfig they are
-// not recorded as those of a client. A request waits until the API server answers, or its context ends. During a start that
-// fails, what is there can be read until OnStage returns. It is nil before Start.
+// not recorded as those of a client. A request waits until the API server answers, its context ends, or the start has failed. During a start
+// that fails, what is there can be read until OnStage returns. It is nil before Start.
 func (s *Server) ReaderConfig() *rest.Config {
 	if p := s.currentInstance(); p != nil {
 		return p.readerConfig()

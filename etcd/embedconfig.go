@@ -10,7 +10,7 @@ import (
 
 const (
 	// placeholderURL is the address of a member without a port. Port 0 cannot be
-	// dialed, so a client with a dialer of its own fails instead of reaching another etcd on
+	// dialed, so a client without the dialer of the member fails instead of reaching another etcd on
 	// this machine. An IP address needs no DNS.
 	placeholderURL = "http://127.0.0.1:0"
 

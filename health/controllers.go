@@ -7,14 +7,6 @@ import (
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
-// Controllers of Kubernetes that reasons name.
-const (
-	garbageCollector     = "garbage-collector-controller"
-	podGarbageCollector  = "pod-garbage-collector-controller"
-	mirroringController  = "endpointslice-mirroring-controller"
-	namespacesController = "namespace-controller"
-)
-
 // WithRecords returns a waiter that also asks a source about the control plane: its reasons do not say of a controller that does not
 // run what that is going to do.
 func (w *Waiter) WithRecords(src observe.Source) *Waiter {

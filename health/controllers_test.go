@@ -5,6 +5,7 @@ import (
 	"errors"
 	"testing"
 
+	"github.com/ctrlplane/ctrlplane/internal/controllernames"
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
@@ -27,12 +28,12 @@ func TestReasonsWithoutControllers(t *testing.T) {
 		return observe.Controller{Name: name, State: state, Reason: reason}
 	}
 	off := observe.Snapshot{Controllers: []observe.Controller{
-		controller(garbageCollector, observe.StateOff, "stopped"), controller(podGarbageCollector, observe.StateOff, "not in --controllers"),
-		controller(mirroringController, observe.StateFailed, ""), controller(namespacesController, observe.StateOff, "not in --controllers"),
+		controller(controllernames.GarbageCollector, observe.StateOff, "stopped"), controller(controllernames.PodGarbageCollector, observe.StateOff, "not in --controllers"),
+		controller(controllernames.EndpointSliceMirror, observe.StateFailed, ""), controller(controllernames.Namespace, observe.StateOff, "not in --controllers"),
 	}}
 	standby := off
 	standby.Process.Leader = observe.LeaderOther
-	running := observe.Snapshot{Controllers: []observe.Controller{controller(podGarbageCollector, observe.StateRunning, "")}}
+	running := observe.Snapshot{Controllers: []observe.Controller{controller(controllernames.PodGarbageCollector, observe.StateRunning, "")}}
 	const (
 		pod       = `{apiVersion: v1, kind: Pod, metadata: {namespace: shop, name: o}, spec: {nodeName: ghost}, status: {phase: Running, conditions: [{type: Ready, status: "True"}]}}`
 		orphan    = `{apiVersion: v1, kind: ConfigMap, metadata: {namespace: shop, name: o, ownerReferences: [{apiVersion: example.com/v1, kind: Widget, name: w, uid: w}]}}`

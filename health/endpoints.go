@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/utils/ptr"
 
+	"github.com/ctrlplane/ctrlplane/internal/controllernames"
 	"github.com/ctrlplane/ctrlplane/internal/requestkind"
 )
 
@@ -36,13 +37,13 @@ func (s *reasonSearch) explainManualEndpoints(svc *corev1.Service) string {
 	case u == nil:
 		return fmt.Sprintf("it has no endpoint: endpointslice-controller makes no EndpointSlice for a Service without a selector: create one with the label %s", label)
 	case endpoints.Labels[discoveryv1.LabelSkipMirror] == "true":
-		return fmt.Sprintf("it has no endpoint: %s does not copy its Endpoints to an EndpointSlice because of their label %s", mirroringController, discoveryv1.LabelSkipMirror)
+		return fmt.Sprintf("it has no endpoint: %s does not copy its Endpoints to an EndpointSlice because of their label %s", controllernames.EndpointSliceMirror, discoveryv1.LabelSkipMirror)
 	case hasAnnotation(u, requestkind.LeaderAnnotation):
-		return fmt.Sprintf("it has no endpoint: %s does not copy its Endpoints to an EndpointSlice because of their annotation %s", mirroringController, requestkind.LeaderAnnotation)
+		return fmt.Sprintf("it has no endpoint: %s does not copy its Endpoints to an EndpointSlice because of their annotation %s", controllernames.EndpointSliceMirror, requestkind.LeaderAnnotation)
 	case !slices.ContainsFunc(endpoints.Subsets, func(e corev1.EndpointSubset) bool { return len(e.Addresses)+len(e.NotReadyAddresses) > 0 }): //nolint:staticcheck // as above
 		return "it has no endpoint: its Endpoints have no address"
 	}
-	if stopped := s.explainStopped(mirroringController, "copy its Endpoints to an EndpointSlice"); stopped != "" {
+	if stopped := s.explainStopped(controllernames.EndpointSliceMirror, "copy its Endpoints to an EndpointSlice"); stopped != "" {
 		return "it has no endpoint: " + stopped
 	}
 	return "" // they are copied in a moment

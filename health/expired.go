@@ -12,13 +12,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/ctrlplane/ctrlplane/internal/controllernames"
 	"github.com/ctrlplane/ctrlplane/internal/requestlog"
 	"github.com/ctrlplane/ctrlplane/observe"
 )
-
-// TTLController deletes Jobs that have finished, once their ttlSecondsAfterFinished have passed. How they ended is what
-// users wait for: they are judged by their last version.
-const TTLController = "ttl-after-finished-controller"
 
 // hasExpired reports whether an object is a Job that has finished, and whose time to live has ended at a time.
 func hasExpired(u *unstructured.Unstructured, at time.Time) bool {
@@ -46,7 +43,7 @@ func (u *Unhealthy) noteExpiry(job *unstructured.Unstructured, exists bool) {
 		return
 	}
 	u.Log = nil
-	u.Reason += fmt.Sprintf("; its Pods are deleted, with their logs, by %s (ttlSecondsAfterFinished)", TTLController)
+	u.Reason += fmt.Sprintf("; its Pods are deleted, with their logs, by %s (ttlSecondsAfterFinished)", controllernames.TTLAfterFinished)
 }
 
 // isOverdue reports whether a Job was to be deleted before, and nothing has done that.
@@ -98,7 +95,7 @@ var jobResource = batchv1.SchemeGroupVersion.WithResource("jobs")
 
 // ExpiredBy returns the Job that a call has deleted because its time to live had ended.
 func ExpiredBy(c *observe.Called) (e Expired, ok bool) {
-	if c.Controller != TTLController || c.Client != nil || c.Verb != "delete" || c.Failed() {
+	if c.Controller != controllernames.TTLAfterFinished || c.Client != nil || c.Verb != "delete" || c.Failed() {
 		return e, false
 	}
 	for _, w := range c.Wrote {
@@ -135,7 +132,7 @@ func (w *Waiter) findExpired(ctx context.Context, r Ref) *unstructured.Unstructu
 	}
 	ctx, cancel := context.WithTimeout(ctx, recordedTimeout)
 	defer cancel()
-	page, err := w.records.Records(ctx, observe.Query{Kinds: []observe.Kind{observe.KindCalled}, Controller: TTLController, Notable: true})
+	page, err := w.records.Records(ctx, observe.Query{Kinds: []observe.Kind{observe.KindCalled}, Controller: controllernames.TTLAfterFinished, Notable: true})
 	if err != nil {
 		return nil
 	}

@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic"
 
+	"github.com/ctrlplane/ctrlplane/internal/controllernames"
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
@@ -146,7 +147,7 @@ type fakeRecords struct {
 }
 
 func (f *fakeRecords) Records(_ context.Context, q observe.Query) (p observe.Page, err error) {
-	if q.Controller != TTLController {
+	if q.Controller != controllernames.TTLAfterFinished {
 		return p, errors.New("asks for more than it needs")
 	}
 	for _, c := range f.calls {
@@ -157,7 +158,7 @@ func (f *fakeRecords) Records(_ context.Context, q observe.Query) (p observe.Pag
 
 func expiry(name string, version string) *observe.Called {
 	return &observe.Called{
-		Controller: TTLController, Verb: "delete", Status: http.StatusOK,
+		Controller: controllernames.TTLAfterFinished, Verb: "delete", Status: http.StatusOK,
 		Wrote: []observe.Written{{Resource: "jobs.batch", Namespace: "shop", Name: name, ResourceVersion: version}},
 	}
 }

@@ -13,6 +13,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/utils/ptr"
+
+	"github.com/ctrlplane/ctrlplane/internal/controllernames"
 )
 
 // explainNamespaceDeletion says what a Namespace waits for that is being deleted, beside its metadata.finalizers. The namespace
@@ -30,7 +32,7 @@ func (s *reasonSearch) explainNamespaceDeletion(u *unstructured.Unstructured) st
 	case left != "":
 		return ": " + left
 	case len(u.GetFinalizers()) == 0 && (len(others) == 0 || len(listed) > len(others)):
-		if stopped := s.explainStopped(namespacesController, "delete its content"); stopped != "" {
+		if stopped := s.explainStopped(controllernames.Namespace, "delete its content"); stopped != "" {
 			return text + "; " + stopped
 		}
 		return text + "; the namespace controller has not reported the remaining content yet"

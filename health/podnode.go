@@ -5,6 +5,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/ctrlplane/ctrlplane/internal/controllernames"
 )
 
 // explainHealthyPod says that a Pod is going to be deleted as its node does not exist, or that it cannot be evicted.
@@ -30,10 +32,10 @@ func (s *reasonSearch) explainMissingNode(u *unstructured.Unstructured) string {
 	if u.GetDeletionTimestamp() != nil && len(u.GetFinalizers()) > 0 {
 		return text
 	}
-	if stopped := s.explainStopped(podGarbageCollector, "delete the Pod"); stopped != "" {
+	if stopped := s.explainStopped(controllernames.PodGarbageCollector, "delete the Pod"); stopped != "" {
 		return text + ", and " + stopped
 	}
-	return text + ": " + podGarbageCollector + " is going to delete the Pod"
+	return text + ": " + controllernames.PodGarbageCollector + " is going to delete the Pod"
 }
 
 // getNode reads a Node, only once for searches that share lists. It is not an error of the search if that fails.

@@ -11,6 +11,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/kubernetes/scheme"
+
+	"github.com/ctrlplane/ctrlplane/internal/controllernames"
 )
 
 // explainUnservedOwner says that the API server does not serve the kind of an owner of an object, which the garbage collector then
@@ -36,9 +38,9 @@ func (s *reasonSearch) explainUnservedOwner(u *unstructured.Unstructured) string
 			found.unserved = cmp.Or(s.explainUnserved(Ref{gvk, u.GetNamespace(), owner.Name}), found.err.Error())
 			s.lists.kinds[gvk] = found
 		}
-		then := s.explainStopped(garbageCollector, "look for it")
+		then := s.explainStopped(controllernames.GarbageCollector, "look for it")
 		if then == "" {
-			then = "until then " + garbageCollector + " retries, and does not delete this object unless it saw the deletion of that owner"
+			then = "until then " + controllernames.GarbageCollector + " retries, and does not delete this object unless it saw the deletion of that owner"
 		}
 		return fmt.Sprintf("its owner %s %s cannot be looked up: %s; %s", owner.Kind, owner.Name, found.unserved, then)
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/ctrlplane/ctrlplane/health"
 	"github.com/ctrlplane/ctrlplane/health/settled"
+	"github.com/ctrlplane/ctrlplane/internal/controllernames"
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
@@ -38,7 +39,7 @@ func (r *runCommand) waitForAutoscalers(ctx context.Context, src observe.Source)
 		err = r.waitUntilSettled(ctx, src)
 	}
 	for _, key := range missed {
-		lines = append(lines, fmt.Sprintf("settled, but %s has not synced HorizontalPodAutoscaler %s since then: allow more time than its sync period with --timeout", settled.AutoscalerController, key))
+		lines = append(lines, fmt.Sprintf("settled, but %s has not synced HorizontalPodAutoscaler %s since then: allow more time than its sync period with --timeout", controllernames.HorizontalPodAutoscaler, key))
 	}
 	return lines, err
 }

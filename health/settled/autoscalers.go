@@ -5,12 +5,9 @@ import (
 	"slices"
 	"time"
 
+	"github.com/ctrlplane/ctrlplane/internal/controllernames"
 	"github.com/ctrlplane/ctrlplane/observe"
 )
-
-// AutoscalerController syncs a HorizontalPodAutoscaler when it is created, which is before its Pods run, and then only every
-// 15 s, or what --horizontal-pod-autoscaler-sync-period says.
-const AutoscalerController = "horizontal-pod-autoscaler-controller"
 
 // usableAfter is how long after a Pod is ready a sync uses its metrics at the latest: their window, and what whole seconds hide.
 const usableAfter = 2 * time.Second
@@ -19,14 +16,15 @@ const usableAfter = 2 * time.Second
 type UnhealthyAutoscalers func(context.Context) ([]string, error)
 
 // WaitForAutoscalers waits, in a control plane that has just settled, until each HorizontalPodAutoscaler that is not healthy has
-// become so or was synced with the metrics of Pods that were ready then: the sync before that says nothing. It reports whether
+// become so or was synced with the metrics of Pods that were ready then: the sync before that says nothing, as its controller syncs
+// one when it is created, which is before its Pods run, and then only every 15 s. It reports whether
 // it has waited, after which there may be work again, and the keys that were not synced when ctx ended.
 func WaitForAutoscalers(ctx context.Context, src observe.Source, unhealthy UnhealthyAutoscalers) (waited bool, missed []string, err error) {
 	from := time.Now().Add(usableAfter)
 	if runs, err := runsAutoscalers(ctx, src); err != nil || !runs {
 		return false, nil, err
 	}
-	query := observe.Query{Kinds: []observe.Kind{observe.KindSynced}, Controller: AutoscalerController, Limit: 1}
+	query := observe.Query{Kinds: []observe.Kind{observe.KindSynced}, Controller: controllernames.HorizontalPodAutoscaler, Limit: 1}
 	page, err := src.Records(ctx, query)
 	if err != nil {
 		return false, nil, err
@@ -78,6 +76,6 @@ func runsAutoscalers(ctx context.Context, src Source) (bool, error) {
 		return false, err
 	}
 	return slices.ContainsFunc(s.Controllers, func(c observe.Controller) bool {
-		return c.Name == AutoscalerController && c.State == observe.StateRunning && c.Unlisted == ""
+		return c.Name == controllernames.HorizontalPodAutoscaler && c.State == observe.StateRunning && c.Unlisted == ""
 	}), nil
 }

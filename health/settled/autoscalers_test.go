@@ -7,6 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/ctrlplane/ctrlplane/internal/controllernames"
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
@@ -18,7 +19,7 @@ type autoscalerSource struct {
 }
 
 func (s autoscalerSource) Snapshot(context.Context) (observe.Snapshot, error) {
-	return observe.Snapshot{Controllers: []observe.Controller{{Name: AutoscalerController, State: s.state, Unlisted: s.unlisted}}}, nil
+	return observe.Snapshot{Controllers: []observe.Controller{{Name: controllernames.HorizontalPodAutoscaler, State: s.state, Unlisted: s.unlisted}}}, nil
 }
 
 func (s autoscalerSource) Records(_ context.Context, q observe.Query) (page observe.Page, err error) {
@@ -32,7 +33,7 @@ func (s autoscalerSource) Records(_ context.Context, q observe.Query) (page obse
 }
 
 func syncOf(seq uint64, key string, at time.Time, took time.Duration) observe.Record {
-	return observe.Record{Seq: seq, Time: at, Event: &observe.Synced{Controller: AutoscalerController, Key: key, Took: took}}
+	return observe.Record{Seq: seq, Time: at, Event: &observe.Synced{Controller: controllernames.HorizontalPodAutoscaler, Key: key, Took: took}}
 }
 
 func TestWaitForAutoscalers(t *testing.T) {

@@ -4,16 +4,19 @@ package controllernames
 
 // Controllers of kube-controller-manager.
 const (
-	CronJob               = "cronjob-controller"
-	Deployment            = "deployment-controller"
-	GarbageCollector      = "garbage-collector-controller"
-	Namespace             = "namespace-controller"
-	NodeLifecycle         = "node-lifecycle-controller"
-	PodGarbageCollector   = "pod-garbage-collector-controller"
-	ReplicaSet            = "replicaset-controller"
-	ReplicationController = "replicationcontroller-controller"
-	ServiceAccount        = "serviceaccount-controller"
-	TaintEviction         = "taint-eviction-controller"
+	CronJob                 = "cronjob-controller"
+	Deployment              = "deployment-controller"
+	EndpointSliceMirror     = "endpointslice-mirroring-controller"
+	GarbageCollector        = "garbage-collector-controller"
+	HorizontalPodAutoscaler = "horizontal-pod-autoscaler-controller"
+	Namespace               = "namespace-controller"
+	NodeLifecycle           = "node-lifecycle-controller"
+	PodGarbageCollector     = "pod-garbage-collector-controller"
+	ReplicaSet              = "replicaset-controller"
+	ReplicationController   = "replicationcontroller-controller"
+	ServiceAccount          = "serviceaccount-controller"
+	TaintEviction           = "taint-eviction-controller"
+	TTLAfterFinished        = "ttl-after-finished-controller"
 )
 
 // GarbageCollectorQueue has the objects whose owners the garbage collector looks up.

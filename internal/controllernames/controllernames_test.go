@@ -11,7 +11,7 @@ import (
 func TestUpstreamHasTheNames(t *testing.T) {
 	source := testutil.UpstreamSource(t, "k8s.io/kubernetes", "cmd/kube-controller-manager/names/controller_names.go")
 	for _, name := range []string{
-		CronJob, Deployment, GarbageCollector, Namespace, NodeLifecycle, PodGarbageCollector, ReplicaSet, ReplicationController, ServiceAccount, TaintEviction,
+		CronJob, Deployment, EndpointSliceMirror, GarbageCollector, HorizontalPodAutoscaler, Namespace, NodeLifecycle, PodGarbageCollector, ReplicaSet, ReplicationController, ServiceAccount, TaintEviction, TTLAfterFinished,
 	} {
 		if !strings.Contains(source, ` = "`+name+`"`) {
 			t.Errorf("no controller has the name %s", name)

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/ctrlplane/ctrlplane/health"
+	"github.com/ctrlplane/ctrlplane/internal/controllernames"
 	"github.com/ctrlplane/ctrlplane/internal/requestlog"
 	"github.com/ctrlplane/ctrlplane/internal/words"
 	"github.com/ctrlplane/ctrlplane/observe"
@@ -34,7 +35,7 @@ type expiredJob struct {
 
 // examineExpiredBefore examines the Jobs that had expired when the deletions were not followed yet: manifests may have some.
 func (d *Deletions) examineExpiredBefore(ctx context.Context) {
-	page, err := d.src.Records(ctx, observe.Query{Kinds: []observe.Kind{observe.KindCalled}, Controller: health.TTLController, Notable: true})
+	page, err := d.src.Records(ctx, observe.Query{Kinds: []observe.Kind{observe.KindCalled}, Controller: controllernames.TTLAfterFinished, Notable: true})
 	if err != nil {
 		return // the control plane has ended
 	}
@@ -70,7 +71,7 @@ func (d *Deletions) examineExpired(ctx context.Context, e health.Expired) {
 		job.isUserObject = isUserObject(u)
 		job.unhealthyObject = unhealthyObject{State: health.StateOf(u), Judged: true, uid: u.GetUID()}
 		if reason != "" {
-			job.Reason = reason + "; " + health.TTLController + " has deleted it since"
+			job.Reason = reason + "; " + controllernames.TTLAfterFinished + " has deleted it since"
 		}
 	}
 	if jobs.list == nil {
@@ -140,7 +141,7 @@ func (s *State) judgeExpired(jobs expiredJobs) {
 		}
 	}
 	if jobs.more > 0 {
-		s.addIncomplete(fmt.Errorf("%s not examined, which %s has deleted", words.Count(jobs.more, "more Job"), health.TTLController))
+		s.addIncomplete(fmt.Errorf("%s not examined, which %s has deleted", words.Count(jobs.more, "more Job"), controllernames.TTLAfterFinished))
 	}
 	slices.SortStableFunc(s.cases, func(a, b testCase) int { return cmp.Compare(a.suite, b.suite) })
 }

@@ -10,13 +10,14 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/ctrlplane/ctrlplane/health"
+	"github.com/ctrlplane/ctrlplane/internal/controllernames"
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
 // expiryCall returns the call by which the time to live of a Job of shop deletes it.
 func expiryCall(name string, version int) *observe.Called {
 	c := deleteCall("jobs.batch", version, "shop/"+name)
-	c.Controller, c.Client = health.TTLController, nil
+	c.Controller, c.Client = controllernames.TTLAfterFinished, nil
 	return c
 }
 
