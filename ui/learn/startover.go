@@ -70,7 +70,7 @@ func (r *runner) startOver(ctx context.Context) error {
 	if err := r.clearLesson(ctx); err != nil {
 		return err
 	}
-	return r.replaySteps(ctx, r.step)
+	return r.replaySteps(ctx)
 }
 
 // clearLesson brings the lesson into the state before its first step.
