@@ -147,3 +147,14 @@ func TestBuiltInLessonsNameWhatExists(t *testing.T) {
 		}
 	}
 }
+
+// A lesson that was complete when it was interrupted, as while its reader looks around, is not one to continue.
+func TestHowToContinueALesson(t *testing.T) {
+	l := &learnCommand{target: &target{name: "default"}}
+	c := chosenLesson{&learn.Lesson{Name: "02-level", Steps: []*learn.Step{{}, {}}}, "02-level"}
+	for step, want := range []string{"To begin again: ctrlplane learn 2\n", "To continue at step 2: ctrlplane learn 2 --resume\n", ""} {
+		if got := l.howToContinue(c, step); got != want {
+			t.Errorf("step %d: got %q, want %q", step, got, want)
+		}
+	}
+}

@@ -104,10 +104,10 @@ func TestFailedCommand(t *testing.T) {
 	}
 }
 
-// Help names the command that continues this lesson, except at its first step.
+// Help names the command that continues this lesson, except at its first step and at its end.
 func TestHelpSaysHowToContinue(t *testing.T) {
 	four := 4.0
-	for step, want := range []bool{false, true} {
+	for step, want := range []bool{false, true, false} {
 		var out bytes.Buffer
 		r := &runner{lesson: &Lesson{Steps: []*Step{{}, {}}}, shell: &shell{namespace: "lesson-1"}, step: step, Options: Options{Resume: "ctrlplane learn 4 --resume"}}
 		r.console = &console{style: style{ui.Mode{}}, out: &out, in: newInput(strings.NewReader("skip\n")), rows: func() int { return 0 }}

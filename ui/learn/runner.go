@@ -57,15 +57,15 @@ type Options struct {
 
 // LeftError says that a lesson has ended early.
 type LeftError struct {
-	Step  int   // the index of the step
+	Step  int   // the index of the step; len(Steps) if the lesson was complete
 	Cause error // nil if the reader has left
 }
 
 // CanResume reports whether a lesson that is left at a step can be continued there: not at the
-// first one, with which it begins.
+// first one, with which it begins, nor after the last one.
 func (l *Lesson) CanResume(step int) bool {
 	number, _ := l.Position(step)
-	return number > 1
+	return number > 1 && step < len(l.Steps)
 }
 
 func (l *LeftError) Error() string {
