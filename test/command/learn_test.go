@@ -49,6 +49,7 @@ func TestLearnOnOneControlPlane(t *testing.T) {
 		{"interrupted at its beginning", testLearnInterruptedEarly},
 		{"under timeout", testLearnUnderTimeout},
 		{"terminated twice", testLearnTerminatedTwice},
+		{"killed", testLearnKilled},
 	} {
 		t.Run(tc.name, func(t *testing.T) { tc.test(t, p) })
 	}
