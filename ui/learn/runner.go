@@ -124,7 +124,7 @@ func Run(ctx context.Context, l *Lesson, o Options) error {
 // runSteps runs the lesson, beginning with the first step.
 func (r *runner) runSteps(ctx context.Context) error {
 	r.printTitle()
-	if err := r.replaySteps(ctx); err != nil {
+	if err := r.reachStep(ctx, r.replaySteps); err != nil {
 		return err
 	}
 	for ; r.step < len(r.lesson.Steps); r.step++ {
