@@ -57,6 +57,14 @@ func TestCommandsAreNotAnswers(t *testing.T) {
 	}
 }
 
+// Words that a question expects are answers, also those that mean something else at other prompts.
+func TestExpectedWordsAreAnswers(t *testing.T) {
+	a := &Ask{Question: "Which word?", Pattern: "next", Answer: "next", Wrong: []WrongAnswer{{"check", "That looks only."}}}
+	if shown, err := asked(t, a, "check\nnext\n"); err != nil || !strings.Contains(shown, "No. That looks only.") {
+		t.Errorf("%v\n%s", err, shown)
+	}
+}
+
 func TestChoicesNameTheNamespace(t *testing.T) {
 	a := &Ask{Question: "Where?", Choices: []Choice{{Text: "in `$NS`", Right: true}, {Text: "elsewhere", Why: "no"}}}
 	if shown, err := asked(t, a, "a\n"); err != nil || !strings.Contains(shown, "lesson-1") || strings.Contains(shown, "$NS") {
