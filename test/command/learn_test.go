@@ -42,6 +42,7 @@ func TestLearnOnOneControlPlane(t *testing.T) {
 		{"skip after a mistake", testLearnSkipAfterMistake},
 		{"leaves out", testLearnLeavesOut},
 		{"says how to continue", testLearnSaysHowToContinue},
+		{"check knows all kinds", testLearnCheckKnowsAllKinds},
 		{"failed steps", testLearnReportsFailedSteps},
 		{"documented lesson", testLearnDocumentedLesson},
 		{"without Go", testLearnWithoutGo},

@@ -107,7 +107,7 @@ func (a *Ask) judgeAnswer(answer string, right float64) verdict {
 	return verdict{why: a.explainWrong(answer)}
 }
 
-// expects reports whether the question has a judgement of a text.
+// expects reports whether the question has a judgement for a text.
 func (a *Ask) expects(answer string) bool {
 	return a.Pattern != "" && (matchesWhole(a.Pattern, answer) || a.explainWrong(answer) != "")
 }
