@@ -178,8 +178,12 @@ func progressPath() (string, error) {
 	return filepath.Join(dir, "learn.json"), err
 }
 
-// progressOwner is the control plane that the user has named, whose progress is used; empty for the default one.
+// progressOwner is the control plane that the user has named, whose progress is used; empty for the default one. The
+// environment does not count: run sets it for a control plane that ends with its command.
 func (l *learnCommand) progressOwner() string {
+	if !l.target.named() {
+		return ""
+	}
 	path, err := l.target.dataDirPath()
 	if main, mainErr := datadir.Path("default", ""); err != nil || mainErr == nil && path == main {
 		return ""

@@ -71,7 +71,7 @@ func (l *learnCommand) runLessons(ctx context.Context, list []chosenLesson, p *l
 			}
 			return nil
 		}
-		o.Resume = l.again(c, " --resume")
+		o.Resume = l.resumeCommand(c)
 		o.SaveTrace = l.traceWriter(c.Name)
 		if left, err := l.runLesson(ctx, c, o, out, joined); left || err != nil {
 			return err
@@ -90,11 +90,7 @@ func (l *learnCommand) runLesson(ctx context.Context, c chosenLesson, o learn.Op
 	}
 	at, early := errors.AsType[*learn.LeftError](err)
 	if early && !l.auto {
-		if number, _ := c.Position(at.Step); c.CanResume(at.Step) {
-			fmt.Fprintf(out, "To continue at step %d: %s\n", number, o.Resume)
-		} else {
-			fmt.Fprintf(out, "To begin again: %s\n", l.again(c, ""))
-		}
+		fmt.Fprint(out, l.howToContinue(c, at.Step))
 	}
 	if early && at.Cause == nil {
 		return true, withoutLeftError(err)
@@ -104,6 +100,20 @@ func (l *learnCommand) runLesson(ctx context.Context, c chosenLesson, o learn.Op
 	}
 	return false, nil
 }
+
+// howToContinue is the line that says how to continue a lesson that ended at a step; empty if it was complete.
+func (l *learnCommand) howToContinue(c chosenLesson, step int) string {
+	number, _ := c.Position(step)
+	switch {
+	case c.CanResume(step):
+		return fmt.Sprintf("To continue at step %d: %s\n", number, l.resumeCommand(c))
+	case step < len(c.Steps):
+		return fmt.Sprintf("To begin again: %s\n", l.again(c, ""))
+	}
+	return ""
+}
+
+func (l *learnCommand) resumeCommand(c chosenLesson) string { return l.again(c, " --resume") }
 
 // withoutLeftError removes the error that the reader has left.
 func withoutLeftError(err error) error {

@@ -96,6 +96,8 @@ func TestLearnListSaysWhatIsNext(t *testing.T) {
 		t.Errorf("of another control plane:\n%s", list)
 	}
 	plane = ""
+	t.Setenv(dataDirEnv, t.TempDir()) // as in run: it names the control plane, but the user has not
+	next("To continue lesson 13: ctrlplane learn --resume")
 	for n := range all {
 		save(n+1, 0)
 	}
@@ -144,6 +146,17 @@ func TestBuiltInLessonsNameWhatExists(t *testing.T) {
 		}
 		if len(wrong) > 0 {
 			t.Error(wrong)
+		}
+	}
+}
+
+// A lesson that was complete when it was interrupted, as while its reader looks around, is not one to continue.
+func TestHowToContinueALesson(t *testing.T) {
+	l := &learnCommand{target: &target{name: "default"}}
+	c := chosenLesson{&learn.Lesson{Name: "02-level", Steps: []*learn.Step{{}, {}}}, "02-level"}
+	for step, want := range []string{"To begin again: ctrlplane learn 2\n", "To continue at step 2: ctrlplane learn 2 --resume\n", ""} {
+		if got := l.howToContinue(c, step); got != want {
+			t.Errorf("step %d: got %q, want %q", step, got, want)
 		}
 	}
 }

@@ -90,3 +90,26 @@ func TestLearnCheck(t *testing.T) {
 		t.Errorf("exit code %d, stdout %q, stderr:\n%s", code, stdout, stderr)
 	}
 }
+
+// testLearnCheckKnowsAllKinds checks a lesson that counts objects of each kind of a control plane, by all of its names.
+func testLearnCheckKnowsAllKinds(t *testing.T, p *program.ControlPlane) {
+	stdout, stderr, code := program.Run(t, program.Command(t, "--data-dir", p.Dir, "kubectl", "api-resources", "--no-headers"))
+	if code != 0 {
+		t.Fatal(stderr)
+	}
+	checks := "## One\n```run\nuntil:\n"
+	for line := range strings.Lines(stdout) { // NAME [SHORTNAMES] APIVERSION NAMESPACED KIND
+		fields := strings.Fields(line)
+		names := []string{fields[0], fields[len(fields)-1]}
+		if len(fields) == 5 {
+			names = append(names, strings.Split(fields[1], ",")...)
+		}
+		for _, name := range names {
+			checks += "- {count: " + name + "}\n"
+		}
+	}
+	_, stderr, code = program.Run(t, program.Command(t, "learn", "--check", program.WriteLesson(t, checks+"```\n")))
+	if code != 0 || stderr != "" || strings.Count(checks, "count: ") < 100 {
+		t.Errorf("exit code %d, stderr:\n%s", code, stderr)
+	}
+}

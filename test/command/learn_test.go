@@ -42,6 +42,7 @@ func TestLearnOnOneControlPlane(t *testing.T) {
 		{"skip after a mistake", testLearnSkipAfterMistake},
 		{"leaves out", testLearnLeavesOut},
 		{"says how to continue", testLearnSaysHowToContinue},
+		{"check knows all kinds", testLearnCheckKnowsAllKinds},
 		{"failed steps", testLearnReportsFailedSteps},
 		{"documented lesson", testLearnDocumentedLesson},
 		{"without Go", testLearnWithoutGo},
@@ -49,6 +50,7 @@ func TestLearnOnOneControlPlane(t *testing.T) {
 		{"interrupted at its beginning", testLearnInterruptedEarly},
 		{"under timeout", testLearnUnderTimeout},
 		{"terminated twice", testLearnTerminatedTwice},
+		{"killed", testLearnKilled},
 	} {
 		t.Run(tc.name, func(t *testing.T) { tc.test(t, p) })
 	}

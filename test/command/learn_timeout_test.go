@@ -50,24 +50,10 @@ func testLearnUnderTimeout(t *testing.T, p *program.ControlPlane) {
 // testLearnTerminatedTwice sends SIGTERM again while a lesson cleans up.
 func testLearnTerminatedTwice(t *testing.T, p *program.ControlPlane) {
 	dir := t.TempDir()
-	lesson := program.WriteLesson(t, `## One
-`+"```run"+`
-run: sh -c 'trap "" TERM; echo $$ > `+filepath.Join(dir, "pid")+`; while sleep 0.1; do :; done' &
-`+"```"+`
-`+"```run"+`
-run: until test -s `+filepath.Join(dir, "pid")+`; do sleep 0.1; done; sh -c 'echo $$ > `+filepath.Join(dir, "foreground")+`; exec sleep 1000' && true
-`+"```"+`
-`)
-	cmd := program.Command(t, "--data-dir", p.Dir, "learn", "--auto", lesson)
+	cmd := program.Command(t, "--data-dir", p.Dir, "learn", "--auto", lessonWithProcesses(t, dir))
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	p.Await(t, "begin of the lesson", func() bool {
-		info, err := os.Stat(filepath.Join(dir, "foreground"))
-		return err == nil && info.Size() > 0
-	})
+	startWithProcesses(t, p, cmd, dir)
 	program.Signal(t, cmd, syscall.SIGTERM)
 	awaitEnded := make(chan error, 1)
 	go func() { awaitEnded <- cmd.Wait() }()
@@ -84,15 +70,67 @@ run: until test -s `+filepath.Join(dir, "pid")+`; do sleep 0.1; done; sh -c 'ech
 	if code := cmd.ProcessState.ExitCode(); code != 1 || !strings.Contains(out.String(), "interrupted") {
 		t.Errorf("exit code %d:\n%s", code, &out)
 	}
-	for _, file := range []string{"pid", "foreground"} {
-		pid := strings.TrimSpace(testutil.ReadFile(t, filepath.Join(dir, file)))
-		testutil.Await(t, "end of process "+pid+" of the lesson", func() bool { // which has not ended when it is killed
-			state, _ := exec.Command("ps", "-o", "stat=", "-p", pid).Output()
-			return len(state) == 0 || state[0] == 'Z' // what the system has not reaped yet is a zombie, or has no state
-		})
-	}
+	awaitProcessesEnded(t, dir)
 	program.RequireLessonCleanedUp(t, p)
 	if left, err := filepath.Glob(filepath.Join(cmd.Dir, "ctrlplane-learn-*")); len(left) > 0 || err != nil {
 		t.Errorf("left behind: %v, %v", left, err)
+	}
+}
+
+// testLearnKilled kills the process group of a lesson, as the runner of a CI job does: what its commands have started, in the
+// background, too, ends with it.
+func testLearnKilled(t *testing.T, p *program.ControlPlane) {
+	dir := t.TempDir()
+	lesson := lessonWithProcesses(t, dir)
+	cmd := program.Command(t, "--data-dir", p.Dir, "learn", "--auto", lesson)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	startWithProcesses(t, p, cmd, dir)
+	if err := syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	_ = cmd.Wait() // it says that it was killed
+	awaitProcessesEnded(t, dir)
+	again := program.Command(t, "--data-dir", p.Dir, "learn", "--auto", program.WriteLesson(t, twoSteps)) // removes what was left
+	if _, stderr, code := program.Run(t, again); code != 0 {
+		t.Errorf("exit code %d: %s", code, stderr)
+	}
+	program.RequireLessonCleanedUp(t, p)
+}
+
+// lessonWithProcesses writes a lesson that writes the ID of a process in the background, which SIGTERM does not end, and that
+// of one in the foreground to files in a folder.
+func lessonWithProcesses(t *testing.T, dir string) string {
+	t.Helper()
+	return program.WriteLesson(t, `## One
+`+"```run"+`
+run: sh -c 'trap "" TERM; echo $$ > `+filepath.Join(dir, "background")+`; while sleep 0.1; do :; done' &
+`+"```"+`
+`+"```run"+`
+run: until test -s `+filepath.Join(dir, "background")+`; do sleep 0.1; done; sh -c 'echo $$ > `+filepath.Join(dir, "foreground")+`; exec sleep 1000' && true
+`+"```"+`
+`)
+}
+
+// startWithProcesses starts a command with such a lesson, and waits for its processes.
+func startWithProcesses(t *testing.T, p *program.ControlPlane, cmd *exec.Cmd, dir string) {
+	t.Helper()
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	p.Await(t, "begin of the lesson", func() bool {
+		info, err := os.Stat(filepath.Join(dir, "foreground"))
+		return err == nil && info.Size() > 0
+	})
+}
+
+// awaitProcessesEnded waits for the end of the processes of such a lesson: they have not ended yet when they are killed.
+func awaitProcessesEnded(t *testing.T, dir string) {
+	t.Helper()
+	for _, file := range []string{"background", "foreground"} {
+		pid := strings.TrimSpace(testutil.ReadFile(t, filepath.Join(dir, file)))
+		testutil.Await(t, "end of process "+pid+" of the lesson", func() bool {
+			state, _ := exec.Command("ps", "-o", "stat=", "-p", pid).Output()
+			return len(state) == 0 || state[0] == 'Z' // what the system has not reaped yet is a zombie, or has no state
+		})
 	}
 }

@@ -3,6 +3,7 @@
 package terminal_test
 
 import (
+	"os"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -75,6 +76,7 @@ func TestLearn(t *testing.T) {
 		{"says what failed to a student", testLearnSaysWhatFailed},
 		{"erases prompts within a text", testLearnErasesPrompts},
 		{"colors of snapshot diff", testSnapshotDiffHasColors},
+		{"interrupted on the way to a step", testLearnInterruptedOnTheWay},
 		{"interrupted", testLearnInterrupted},
 	} {
 		t.Run(tc.name, func(t *testing.T) { tc.test(t, p) })
@@ -233,6 +235,32 @@ func testLearnSaysWhatFailed(t *testing.T, p *program.ControlPlane) {
 	v.pressKeys(t, "skip"+keyEnter)
 	v.awaitText(t, "Press Enter to continue.")
 	v.pressKeys(t, "quit"+keyEnter)
+	v.requireExit(t)
+	program.RequireLessonCleanedUp(t, p)
+}
+
+// testLearnInterruptedOnTheWay interrupts the repetition of earlier steps: a reader who stays gets to the step.
+func testLearnInterruptedOnTheWay(t *testing.T, p *program.ControlPlane) {
+	gate := testutil.WriteFile(t, filepath.Join(t.TempDir(), "gate"), "")
+	lesson := program.WriteLesson(t, "## One\n```run\nrun: test -e "+gate+" || sleep 1000\n```\n\n## Two\n```do\nsay: Create c.\nrun: kubectl create configmap c\nuntil:\n- object: configmap/c\n```\n")
+	v := startTerminal(t, 240, 60, "--data-dir", p.Dir, "learn", "--yes", lesson)
+	v.awaitText(t, "Press Enter to continue. lesson-mine $")
+	v.pressKeys(t, keyEnter)
+	v.awaitText(t, "Your turn: Create c.")
+	if err := os.Remove(gate); err != nil {
+		t.Fatal(err)
+	}
+	v.pressKeys(t, "kubectl delete namespace lesson-mine --wait=false"+keyEnter)
+	v.awaitText(t, "Press Enter to create it again")
+	v.pressKeys(t, keyEnter)
+	v.awaitText(t, "Running test -e")
+	v.pressKeys(t, keyCtrlC)
+	v.awaitText(t, "Leave the lesson, and delete what it has created? [y/N]")
+	testutil.WriteFile(t, gate, "")
+	v.pressKeys(t, "n"+keyEnter)
+	v.awaitScreen(t, "the step", func(text string) bool { return strings.Count(text, "Your turn: Create c.") == 2 })
+	v.pressKeys(t, "quit"+keyEnter)
+	v.awaitText(t, "To continue at step 2: ")
 	v.requireExit(t)
 	program.RequireLessonCleanedUp(t, p)
 }

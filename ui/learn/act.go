@@ -106,7 +106,7 @@ func (r *runner) requireChecks(ctx context.Context, list []*Check, limit time.Du
 		return err
 	case len(out) > 0:
 		if !r.Auto {
-			return r.failPart(out[0].check.Line, "this does not hold after %v: %s", limit, strings.TrimSuffix(out[0].plain(r.substituteNamespace), "."))
+			return r.failPart(out[0].check.Line, "the wait ended after %v: %s", limit, strings.TrimSuffix(out[0].plain(r.substituteNamespace), "."))
 		}
 		return r.failPart(out[0].check.Line, "a check does not hold after %v: %s", limit, out[0])
 	}

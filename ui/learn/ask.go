@@ -92,13 +92,10 @@ func (a *Ask) judgeAnswer(answer string, right float64) verdict {
 	case len(a.Choices) > 0:
 		return a.judgeChoice(answer)
 	case a.Pattern != "":
-		switch {
-		case matchesWhole(a.Pattern, answer):
-			return verdict{right: true}
-		case isCommand.MatchString(answer):
+		if !a.expects(answer) && isCommand.MatchString(answer) && !isCommand.MatchString(a.Answer) {
 			return rejectAnswer("Type a word or a name.")
 		}
-		return verdict{why: a.explainWrong(answer)}
+		return verdict{right: matchesWhole(a.Pattern, answer), why: a.explainWrong(answer)}
 	}
 	n, err := strconv.ParseFloat(answer, 64)
 	if err != nil {
@@ -108,6 +105,11 @@ func (a *Ask) judgeAnswer(answer string, right float64) verdict {
 		return verdict{right: true}
 	}
 	return verdict{why: a.explainWrong(answer)}
+}
+
+// expects reports whether the question has a judgement for a text.
+func (a *Ask) expects(answer string) bool {
+	return a.Pattern != "" && (matchesWhole(a.Pattern, answer) || a.explainWrong(answer) != "")
 }
 
 // isCommand matches what is a command rather than a text.

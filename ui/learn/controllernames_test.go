@@ -33,3 +33,12 @@ func TestControllerNamesInProse(t *testing.T) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }
+
+// A control plane of another version may have other controllers than this program.
+func TestControllersThatAControlPlaneLacks(t *testing.T) {
+	p := &controlPlane{controllerNames: map[string]string{"job": "job-controller", "job-controller": "job-controller"}}
+	l := &Lesson{Steps: []*Step{{Parts: []Part{&Show{Line: 7, Held: "jobs"}, &Show{Line: 9, Held: "job"}, &Show{Line: 11, Log: "operator/site"}}}}}
+	if err := p.checkControllerNames(l); err == nil || err.Error() != `line 7: unknown controller "jobs": did you mean "job"?` {
+		t.Errorf("got %v", err)
+	}
+}

@@ -80,7 +80,7 @@ func (i *Interrupts) beginWait(ctx context.Context) (waiting context.Context, do
 }
 
 // runInterruptibly runs something that the reader at a terminal can interrupt with Ctrl-C. It then asks whether to leave;
-// stays is whether the reader stays.
+// stays is whether the reader stays, and it was not complete.
 func (r *runner) runInterruptibly(ctx context.Context, run func(context.Context) error) (stays bool, err error) {
 	if r.tty == nil || r.Interrupts == nil {
 		return false, run(ctx)
@@ -92,7 +92,8 @@ func (r *runner) runInterruptibly(ctx context.Context, run func(context.Context)
 	if !interrupted || ctx.Err() != nil || errors.Is(err, errTaskDone) {
 		return false, err
 	}
+	complete := err == nil
 	r.printf("\n")
 	err = r.confirmLeaving(ctx)
-	return err == nil, err
+	return err == nil && !complete, err
 }

@@ -12,6 +12,8 @@ func TestJudgeAnswer(t *testing.T) {
 	text := &Ask{Pattern: "replica-?set(-controller)?", Answer: "replicaset", Wrong: []WrongAnswer{{"deployment.*", "no Pods"}}}
 	n := 4.0
 	num := &Ask{Number: &n, Wrong: []WrongAnswer{{"5", "one is yours"}}}
+	command := &Ask{Pattern: "kubectl delete cm a", Answer: "kubectl delete cm a", Wrong: []WrongAnswer{{"kubectl delete .*", "something else"}}}
+	word := &Ask{Pattern: "next", Answer: "next", Wrong: []WrongAnswer{{"kubectl.*", "no command"}}}
 	for _, tc := range []struct {
 		ask    *Ask
 		answer string
@@ -36,6 +38,10 @@ func TestJudgeAnswer(t *testing.T) {
 		{num, "3", verdict{}},
 		{num, "kubectl get pods", verdict{notAnAnswer: true, why: `Type a number. "! COMMAND" runs a command.`}},
 		{choices, "kubectl get pods", verdict{notAnAnswer: true, why: `Type the letter of one of the answers. "! COMMAND" runs a command.`}},
+		{command, "kubectl delete cm b", verdict{why: "something else"}},
+		{command, "kubectl get cm a", verdict{}},
+		{word, "kubectl get cm", verdict{why: "no command"}},
+		{word, "ctrlplane why", verdict{notAnAnswer: true, why: `Type a word or a name. "! COMMAND" runs a command.`}},
 		{num, "four", verdict{notAnAnswer: true, why: `Type a number. "! COMMAND" runs a command.`}},
 	} {
 		if got := tc.ask.judgeAnswer(tc.answer, n); got != tc.want {

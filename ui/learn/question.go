@@ -66,6 +66,8 @@ func (a *Ask) helpText() string {
 		answer = "the letter of an answer"
 	case a.Number != nil || a.Measure != nil:
 		answer = "an answer: a number"
+	case isCommand.MatchString(a.Answer):
+		answer = "an answer: a command, which is not run"
 	}
 	return "What you can type:\n\n- " + answer + `
 - ` + "`hint`" + `: shows a hint
@@ -103,6 +105,9 @@ func (r *runner) rightNumber(ctx context.Context, a *Ask) (float64, error) {
 func (r *runner) handleAside(a *Ask, line string, wrong int, right float64) bool {
 	switch line {
 	case "", "check", "next":
+		if line != "" && a.expects(line) {
+			return false
+		}
 		r.printf("%s\n", r.faint(`Type an answer, "hint", "skip", or "! COMMAND" to run a command; "help" lists all.`))
 	case "help", "?":
 		r.printf("%s\n", r.renderMarkdown(a.helpText()+r.leaveHelp()))

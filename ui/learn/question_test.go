@@ -57,6 +57,14 @@ func TestCommandsAreNotAnswers(t *testing.T) {
 	}
 }
 
+// Words that a question expects are answers, also those that mean something else at other prompts.
+func TestExpectedWordsAreAnswers(t *testing.T) {
+	a := &Ask{Question: "Which word?", Pattern: "next", Answer: "next", Wrong: []WrongAnswer{{"check", "That looks only."}}}
+	if shown, err := asked(t, a, "check\nnext\n"); err != nil || !strings.Contains(shown, "No. That looks only.") {
+		t.Errorf("%v\n%s", err, shown)
+	}
+}
+
 func TestChoicesNameTheNamespace(t *testing.T) {
 	a := &Ask{Question: "Where?", Choices: []Choice{{Text: "in `$NS`", Right: true}, {Text: "elsewhere", Why: "no"}}}
 	if shown, err := asked(t, a, "a\n"); err != nil || !strings.Contains(shown, "lesson-1") || strings.Contains(shown, "$NS") {
@@ -104,10 +112,10 @@ func TestFailedCommand(t *testing.T) {
 	}
 }
 
-// Help names the command that continues this lesson, except at its first step.
+// Help names the command that continues this lesson, except at its first step and at its end.
 func TestHelpSaysHowToContinue(t *testing.T) {
 	four := 4.0
-	for step, want := range []bool{false, true} {
+	for step, want := range []bool{false, true, false} {
 		var out bytes.Buffer
 		r := &runner{lesson: &Lesson{Steps: []*Step{{}, {}}}, shell: &shell{namespace: "lesson-1"}, step: step, Options: Options{Resume: "ctrlplane learn 4 --resume"}}
 		r.console = &console{style: style{ui.Mode{}}, out: &out, in: newInput(strings.NewReader("skip\n")), rows: func() int { return 0 }}

@@ -57,15 +57,15 @@ type Options struct {
 
 // LeftError says that a lesson has ended early.
 type LeftError struct {
-	Step  int   // the index of the step
+	Step  int   // the index of the step; len(Steps) if the lesson was complete
 	Cause error // nil if the reader has left
 }
 
 // CanResume reports whether a lesson that is left at a step can be continued there: not at the
-// first one, with which it begins.
+// first one, with which it begins, nor after the last one.
 func (l *Lesson) CanResume(step int) bool {
 	number, _ := l.Position(step)
-	return number > 1
+	return number > 1 && step < len(l.Steps)
 }
 
 func (l *LeftError) Error() string {
@@ -88,21 +88,19 @@ type runner struct {
 	initial   *initialState
 	created   bool         // the lesson's namespace
 	tools     *datadir.Dir // nil until prepare has made it
-	step      int
-	reached   int      // the step that has begun: step is an earlier one while those are repeated
-	exitCode  int      // of the reader's last command
-	replaying bool     // earlier steps are repeated, without output
-	leftOut   []string // titles of steps that were not completed
+	step      int          // the current one, also while earlier ones are repeated; len(lesson.Steps) when it is complete
+	exitCode  int          // of the reader's last command
+	replaying bool         // earlier steps are repeated, without output
+	leftOut   []string     // titles of steps that were not completed
 }
 
 // Run runs a lesson, and cleans up after it. The error is a *LeftError if the reader has
 // left.
 func Run(ctx context.Context, l *Lesson, o Options) error {
-	r := &runner{Options: o, lesson: l}
+	r := &runner{Options: o, lesson: l, step: o.FirstStep}
 	if o.Text == nil {
 		o.Text = o.Out
 	}
-	r.reached = o.FirstStep
 	r.console = newConsole(o.In, ui.NewEndableWriter(ctx, o.Text, o.OnLoss), style{o.Mode}, o.Terminal && !o.Auto)
 	r.console.interrupts = o.Interrupts
 	defer r.in.close()
@@ -112,9 +110,9 @@ func Run(ctx context.Context, l *Lesson, o Options) error {
 	}
 	switch {
 	case ctx.Err() != nil:
-		err = &LeftError{Step: r.reached, Cause: context.Cause(ctx)}
+		err = &LeftError{Step: r.step, Cause: context.Cause(ctx)}
 	case errors.Is(err, errReaderLeft):
-		err = &LeftError{Step: r.reached}
+		err = &LeftError{Step: r.step}
 	}
 	if r.created && r.planeEnded(ctx) {
 		r.shell.stopJobs()
@@ -126,11 +124,10 @@ func Run(ctx context.Context, l *Lesson, o Options) error {
 // runSteps runs the lesson, beginning with the first step.
 func (r *runner) runSteps(ctx context.Context) error {
 	r.printTitle()
-	if err := r.replaySteps(ctx, r.FirstStep); err != nil {
+	if err := r.reachStep(ctx, r.replaySteps); err != nil {
 		return err
 	}
-	for r.step = r.FirstStep; r.step < len(r.lesson.Steps); r.step++ {
-		r.reached = r.step
+	for ; r.step < len(r.lesson.Steps); r.step++ {
 		if r.OnStep != nil {
 			if err := r.OnStep(r.step); err != nil {
 				return err
@@ -156,22 +153,21 @@ func (r *runner) runSteps(ctx context.Context) error {
 	return r.waitForEnd(ctx)
 }
 
-// replaySteps performs the steps before one, without output.
-func (r *runner) replaySteps(ctx context.Context, before int) error {
-	if before == 0 {
+// replaySteps performs the steps before the current one, without output.
+func (r *runner) replaySteps(ctx context.Context) error {
+	if r.step == 0 {
 		return nil
 	}
 	r.printf("%s\n", r.faint("Repeating the earlier steps …"))
 	r.replaying = true
 	defer func() { r.replaying = false }()
-	for r.step = 0; r.step < min(before, len(r.lesson.Steps)); r.step++ {
-		s := r.lesson.Steps[r.step]
+	for i, s := range r.lesson.Steps[:min(r.step, len(r.lesson.Steps))] {
 		if !s.isPossible() {
 			continue
 		}
 		for _, p := range s.Parts {
 			if err := r.runPart(ctx, p); err != nil {
-				number, _ := r.lesson.Position(r.step)
+				number, _ := r.lesson.Position(i)
 				return fmt.Errorf("cannot repeat step %d: %w", number, err)
 			}
 		}

@@ -82,22 +82,32 @@ func (s *shell) run(ctx context.Context, line string, out io.Writer) (code int, 
 	return exitStatus(err)
 }
 
-// runToEnd runs a command. If the context ends it, nothing that it has started is left. A command that reads from
-// a terminal is the exception: in a process group of its own it could not.
+// runToEnd runs a command. If the context or the end of this process ends it, nothing that it has started is left. A
+// command that reads from a terminal is the exception: in a process group of its own it could not.
 func (s *shell) runToEnd(ctx context.Context, cmd *exec.Cmd) error {
 	if s.in != nil {
 		return cmd.Run()
 	}
-	setProcessGroup(cmd)
-	if err := cmd.Start(); err != nil {
+	group, release, err := startGroup(cmd)
+	if err != nil {
 		return err
 	}
-	group := groupOf(cmd)
-	err := cmd.Wait()
+	defer release()
+	err = cmd.Wait()
 	if ctx.Err() != nil {
 		group.kill()
 	}
 	return err
+}
+
+// startGroup starts a command in a process group of its own, which ends with this process unless it was released.
+func startGroup(cmd *exec.Cmd) (g processGroup, release func(), err error) {
+	setProcessGroup(cmd)
+	if err := cmd.Start(); err != nil {
+		return g, nil, err
+	}
+	g = groupOf(cmd)
+	return g, g.guard(), nil
 }
 
 // ownSignalDelay is how long a signal may take until it ends the context of a lesson.
@@ -157,13 +167,13 @@ func (s *shell) startJob(line string) (*job, error) {
 	defer out.Close() // the command has its own descriptor
 	j.cmd = s.newCommand(context.Background(), line)
 	j.cmd.Stdout, j.cmd.Stderr = out, out
-	setProcessGroup(j.cmd)
-	if err := j.cmd.Start(); err != nil {
+	var release func()
+	if j.group, release, err = startGroup(j.cmd); err != nil {
 		return nil, err
 	}
-	j.group = groupOf(j.cmd)
 	go func() {
 		defer close(j.ended)
+		defer release()
 		_ = j.cmd.Wait() // its log shows the failure
 	}()
 	s.jobs = append(s.jobs, j)

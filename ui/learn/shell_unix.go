@@ -3,6 +3,7 @@
 package learn
 
 import (
+	"io"
 	"os"
 	"os/exec"
 	"syscall"
@@ -31,6 +32,22 @@ type processGroup struct{ id int }
 
 // groupOf returns the group of a command that was just started.
 func groupOf(cmd *exec.Cmd) processGroup { return processGroup{cmd.Process.Pid} }
+
+// guard has the group killed if this process ends before the release, however that happens: what kills the group of this
+// process, as timeout(1) and the runners of CI jobs do, does not reach the one of the command. The guard is a shell in the
+// command's group that reads from a pipe, which the end of this process closes.
+func (g processGroup) guard() (release func()) {
+	cmd := exec.Command(interpreter[0], append(interpreter[1:len(interpreter):len(interpreter)], "read -r released || kill -KILL 0")...)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pgid: g.id}
+	pipe, err := cmd.StdinPipe()
+	if err != nil || cmd.Start() != nil { // the latter fails if the command has exited
+		return func() {}
+	}
+	return func() { // it may have ended with the group
+		_, _ = io.WriteString(pipe, "\n")
+		_ = cmd.Wait()
+	}
+}
 
 // These fail if the processes have exited.
 func (g processGroup) terminate() { _ = syscall.Kill(-g.id, syscall.SIGTERM) }

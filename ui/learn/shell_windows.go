@@ -13,7 +13,7 @@ const shellHint = "start ctrlplane in Git Bash, which Git for Windows installs, 
 // pathEntry is a folder in the PATH of a shell.
 func pathEntry(dir string) string { return `"$(cygpath ` + quoteWord(dir) + `)"` }
 
-// processGroup is a command with all that it has started; without a job it is the command alone.
+// processGroup is a command with all that it has started; without a job it is the command alone. A job ends with this process.
 type processGroup struct {
 	cmd *exec.Cmd
 	job *jobobject.Job
@@ -44,5 +44,7 @@ func (g processGroup) kill() {
 	}
 	_ = g.cmd.Process.Kill() // it fails if the process has exited
 }
+
+func (g processGroup) guard() (release func()) { return func() {} }
 
 func (g processGroup) exists() bool { return g.job != nil && g.job.Runs() }

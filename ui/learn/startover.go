@@ -41,7 +41,7 @@ func (r *runner) runStepToItsEnd(ctx context.Context, s *Step) error {
 		if err := r.confirmStartOver(ctx); err != nil {
 			return err
 		}
-		if err := r.startOver(ctx); err != nil {
+		if err := r.reachStep(ctx, r.startOver); err != nil {
 			return fmt.Errorf("cannot create namespace %s again: %w", r.shell.namespace, err)
 		}
 	}
@@ -64,13 +64,24 @@ func (r *runner) confirmStartOver(ctx context.Context) error {
 	}
 }
 
+// reachStep brings the lesson into the state in which the current step begins. A reader who interrupts that, and stays,
+// starts over: a part of it may be done.
+func (r *runner) reachStep(ctx context.Context, run func(context.Context) error) error {
+	for {
+		if stays, err := r.runInterruptibly(ctx, run); !stays {
+			return err
+		}
+		run = r.startOver
+	}
+}
+
 // startOver removes what is left of the lesson, creates its namespace again, and repeats the
 // steps before the current one.
 func (r *runner) startOver(ctx context.Context) error {
 	if err := r.clearLesson(ctx); err != nil {
 		return err
 	}
-	return r.replaySteps(ctx, r.step)
+	return r.replaySteps(ctx)
 }
 
 // clearLesson brings the lesson into the state before its first step.

@@ -1,6 +1,7 @@
 package learn
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"io"
@@ -10,6 +11,8 @@ import (
 
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
+
+	"github.com/ctrlplane/ctrlplane/ui"
 )
 
 // Only a namespace that was deleted begins a step again: a control plane that does not answer
@@ -54,5 +57,18 @@ func TestRequireNamespace(t *testing.T) {
 				t.Errorf("got %v after the end", err)
 			}
 		})
+	}
+}
+
+// A reader who interrupts the repetition of earlier steps, and stays, is still in the same step.
+func TestInterruptedReplayKeepsTheStep(t *testing.T) {
+	var out bytes.Buffer
+	ctx, interrupt := context.WithCancelCause(t.Context())
+	interrupt(errWaitInterrupted)
+	step := &Step{Parts: []Part{Prose{}}}
+	r := &runner{lesson: &Lesson{Steps: []*Step{step, step, step}}, step: 2}
+	r.console = &console{style: style{ui.Mode{}}, out: &out}
+	if err := r.replaySteps(ctx); !errors.Is(err, errWaitInterrupted) || r.step != 2 {
+		t.Errorf("in step index %d, %v", r.step, err)
 	}
 }

@@ -36,7 +36,7 @@ func (l *Lesson) CheckNames(k Known) (wrong ParseErrors, notes []string) {
 		}
 	}
 	note := func(line int, what, name string, known []string) {
-		if name != "" && !slices.Contains(known, strings.ToLower(name)) && !l.defines(name) {
+		if name != "" && !slices.Contains(known, name) && !l.defines(name) {
 			hint := suggest.Hint(name, known, "the lesson, or a program that it starts, has to add it")
 			notes = append(notes, fmt.Sprintf("%s:%d: %q is not a %s of Kubernetes: %s", k.File, line, name, what, hint))
 		}
@@ -47,8 +47,10 @@ func (l *Lesson) CheckNames(k Known) (wrong ParseErrors, notes []string) {
 		if !isRef && !bare {
 			return
 		}
-		kind, _, _ = strings.Cut(kind, ".") // without its group
-		note(line, "kind", kind, kinds)
+		kind, _, _ = strings.Cut(kind, ".")                 // without its group
+		if !slices.Contains(kinds, strings.ToLower(kind)) { // kubectl ignores case
+			note(line, "kind", kind, kinds)
+		}
 	}
 	for _, c := range l.checks() {
 		noteKind(c.Line, c.Object, false)
@@ -87,9 +89,9 @@ func wordsOf(text string) []string {
 	return strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return (r < 'a' || r > 'z') && (r < '0' || r > '9') })
 }
 
-// shortKinds are kubectl's short names, and the kinds that are not in the scheme of client-go.
-var shortKinds = strings.Fields(`cj cm cs crd crds csr deploy ds ep ev hpa ing limits netpol no ns pc pdb po pv pvc quota rc rs sa sc sts svc vap vac
-	apiservice apiservices customresourcedefinition customresourcedefinitions nodemetrics podmetrics`)
+// shortKinds are kubectl's short names, and the kinds of each control plane that are not in the scheme of client-go.
+var shortKinds = strings.Fields(`cj cm cs crd crds csr deploy ds ep ev hpa ing ip limits netpol no ns pc pdb po pv pvc quota rc rs sa sc sts svc vap vac
+	apiservice apiservices customresourcedefinition customresourcedefinitions nodemetrics podmetrics stage stages`)
 
 // builtInKinds returns the kinds of Kubernetes in lower case, as kubectl accepts them.
 func builtInKinds() []string {

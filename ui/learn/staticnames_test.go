@@ -9,7 +9,7 @@ import (
 )
 
 // testNames knows one controller, one queue and one flag.
-var testNames = Known{File: "x.md", Controllers: []string{"deployment-controller", "deployment"}, Queues: []string{"deployment"}, CheckFlags: func(flags []string) error {
+var testNames = Known{File: "x.md", Controllers: []string{"deployment-controller", "deployment"}, Queues: []string{"deployment", "ClusterRoleAggregator"}, CheckFlags: func(flags []string) error {
 	if slices.Equal(flags, []string{"--nodes=2"}) {
 		return nil
 	}
@@ -23,20 +23,22 @@ func TestCheckNames(t *testing.T) {
 	check := func(yaml string) string { return text("", "```run\nuntil:\n- {"+yaml+"}\n```\n") }
 	crd := "```yaml\nkind: CustomResourceDefinition\nspec: {names: {kind: Shop, plural: shops, singular: shop}}\n```\n"
 	for name, tc := range map[string]struct{ text, wrong, note string }{
-		"flag":             {text("plane: [--no-such-flag]\n", ""), "x.md:4: plane: unknown flag: [--no-such-flag]", ""},
-		"right flag":       {text("plane: [--nodes=2]\n", ""), "", ""},
-		"controller":       {check("controller: deploymen, is: running"), `x.md:8: unknown controller "deploymen": did you mean "deployment"?`, ""},
-		"right controller": {check("controller: deployment, is: running"), "", ""},
-		"operator":         {check("controller: operator/site, is: running"), "", ""},
-		"shown controller": {text("", "```show\nheld: deploymen\n```\n"), `x.md:6: unknown controller "deploymen": did you mean "deployment"?`, ""},
-		"queue":            {check("queue: deplyment, of: depth"), "", `x.md:8: "deplyment" is not a queue of Kubernetes: did you mean "deployment"?`},
-		"right queue":      {check("queue: deployment, of: depth"), "", ""},
-		"kind":             {check("count: nosuchkind"), "", `x.md:8: "nosuchkind" is not a kind of Kubernetes: the lesson, or a program that it starts, has to add it`},
-		"kind of object":   {check("object: deploymnt/web"), "", `x.md:8: "deploymnt" is not a kind of Kubernetes: did you mean "deployment"?`},
-		"right kinds":      {check("count: po") + "```show\ntrace: Deployment/web\n```\n```show\nwhy: ingresses.networking.k8s.io/web\n```\n", "", ""},
-		"kind of its own":  {check("object: shop/books") + crd, "", ""},
-		"queue of its own": {check("queue: shop, of: depth") + crd, "", ""},
-		"program":          {text("", "<!-- needs: goo -->\n"), "", `x.md:5: step "One" is left out on this machine: it needs goo, which is not installed`},
+		"flag":                {text("plane: [--no-such-flag]\n", ""), "x.md:4: plane: unknown flag: [--no-such-flag]", ""},
+		"right flag":          {text("plane: [--nodes=2]\n", ""), "", ""},
+		"controller":          {check("controller: deploymen, is: running"), `x.md:8: unknown controller "deploymen": did you mean "deployment"?`, ""},
+		"right controller":    {check("controller: deployment, is: running"), "", ""},
+		"operator":            {check("controller: operator/site, is: running"), "", ""},
+		"shown controller":    {text("", "```show\nheld: deploymen\n```\n"), `x.md:6: unknown controller "deploymen": did you mean "deployment"?`, ""},
+		"queue":               {check("queue: deplyment, of: depth"), "", `x.md:8: "deplyment" is not a queue of Kubernetes: did you mean "deployment"?`},
+		"right queue":         {check("queue: deployment, of: depth"), "", ""},
+		"queue with case":     {check("queue: ClusterRoleAggregator, of: depth"), "", ""},
+		"queue in lower case": {check("queue: clusterroleaggregator, of: depth"), "", `x.md:8: "clusterroleaggregator" is not a queue of Kubernetes: did you mean "ClusterRoleAggregator"?`},
+		"kind":                {check("count: nosuchkind"), "", `x.md:8: "nosuchkind" is not a kind of Kubernetes: the lesson, or a program that it starts, has to add it`},
+		"kind of object":      {check("object: deploymnt/web"), "", `x.md:8: "deploymnt" is not a kind of Kubernetes: did you mean "deployment"?`},
+		"right kinds":         {check("count: po") + "```show\ntrace: Deployment/web\n```\n```show\nwhy: ingresses.networking.k8s.io/web\n```\n", "", ""},
+		"kind of its own":     {check("object: shop/books") + crd, "", ""},
+		"queue of its own":    {check("queue: shop, of: depth") + crd, "", ""},
+		"program":             {text("", "<!-- needs: goo -->\n"), "", `x.md:5: step "One" is left out on this machine: it needs goo, which is not installed`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			l, err := parseLesson("x.md", []byte(tc.text))
