@@ -35,13 +35,15 @@ const stateStopped = "stopped"
 // Undo returns the verbs that end the intervention, with the arguments that follow the
 // name: the number of workers stays when the rest is cleared.
 func (i Intervention) Undo() (verbs [][2]string) {
+	isPaused := i.State == observe.StatePaused
 	switch {
 	case i.State == stateStopped:
 		verbs = append(verbs, [2]string{"start"})
-	case i.State == observe.StatePaused:
+	case i.Set.AffectCalls(), !isPaused && i.Set == observe.Interventions{}: // an earlier version says only that there is something
+		verbs = append(verbs, [2]string{"clear"}) // first, so that released writes do not wait
+	}
+	if isPaused {
 		verbs = append(verbs, [2]string{"resume"})
-	case i.Set.AffectCalls(), i.Set == observe.Interventions{}: // an earlier version says only that there is something
-		verbs = append(verbs, [2]string{"clear"})
 	}
 	if i.Set.Workers > 0 {
 		verbs = append(verbs, [2]string{"scale", " --workers " + strconv.Itoa(i.Set.ConfiguredWorkers)})

@@ -26,7 +26,10 @@ func FormatRecord(r observe.Record) string {
 	case *observe.Delivered:
 		fields = []string{receivers(e), string(e.Change), e.Object.String(), formatQueues(e.Queues), compactDuration(e.Took)}
 	case *observe.Called:
-		fields = []string{e.Controller, e.Verb, formatCallTarget(e), formatStatusCode(e.Status), compactDuration(e.Took), callError(e)}
+		fields = []string{e.Controller, e.Verb, formatCallTarget(e), formatStatusCode(e.Status), compactDuration(e.Took) + heldNote(e), callError(e)}
+		if ke := e.Event; ke != nil && !e.IsFailure() { // what it says, not its name
+			fields = []string{e.Controller, strings.ToLower(ke.Type), ke.Reason, ke.Regarding.String(), ke.Note}
+		}
 	case *observe.Synced:
 		fields = []string{e.Controller, "sync", formatSyncKey(e), syncOutcome(e), compactDuration(e.Took), e.Error}
 	case *observe.Logged:
@@ -51,6 +54,14 @@ func formatTime(t time.Time) string { return t.Format("15:04:05.000") }
 // compactDuration formats a duration without spaces, so that tools such as awk
 // can split a line into columns.
 func compactDuration(d time.Duration) string { return strings.ReplaceAll(words.Duration(d), " ", "") }
+
+// heldNote says for how long an intervention has held a call; "" if none has.
+func heldNote(c *observe.Called) string {
+	if c.Held == 0 {
+		return ""
+	}
+	return " (held " + compactDuration(c.Held) + ")"
+}
 
 // receivers names the controllers that have received an event.
 func receivers(e *observe.Delivered) string {

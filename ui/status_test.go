@@ -448,6 +448,8 @@ func TestUndo(t *testing.T) {
 		{"running", observe.Interventions{Fault: observe.Fault{Rate: 0.5, Code: "500"}}, "[[clear ]]"},
 		{"running", observe.Interventions{Workers: 1, ConfiguredWorkers: 5}, "[[scale  --workers 5]]"},
 		{"running", observe.Interventions{Delay: time.Second, Workers: 2, ConfiguredWorkers: 5}, "[[clear ] [scale  --workers 5]]"},
+		{"paused", observe.Interventions{Paused: true, Delay: time.Second}, "[[clear ] [resume ]]"},
+		{"running", observe.Interventions{}, "[[clear ]]"},
 		{"paused", observe.Interventions{Paused: true, Workers: 2, ConfiguredWorkers: 5}, "[[resume ] [scale  --workers 5]]"},
 	} {
 		if got := fmt.Sprint(Intervention{State: tt.state, Set: tt.set}.Undo()); got != tt.want {

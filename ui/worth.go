@@ -18,8 +18,8 @@ const (
 )
 
 // WorthOf says what an event is worth, in the plain output, the live view and the web page. A line is worth what changes
-// something or has failed. Reads, Leases, Events of type Normal and what else happens all the time are not, nor is what another
-// line says.
+// something or has failed. Reads, Leases, Events of type Normal and what else happens all the time are not, nor is an error in
+// the log of a sync that has failed.
 func WorthOf(e observe.Event) Worth {
 	switch e := e.(type) {
 	case *observe.BootStep, *observe.ControllerChanged:

@@ -182,9 +182,7 @@ func (h hands) Change(_ context.Context, names []string, c control.Change) ([]st
 	case control.Pause:
 		return h.set(names, "paused")
 	case control.Resume:
-		h.end("resume", names, func(i *observe.Interventions) {
-			*i = observe.Interventions{Workers: i.Workers, ConfiguredWorkers: i.ConfiguredWorkers}
-		})
+		h.end("resume", names, func(i *observe.Interventions) { i.Paused = false })
 		return h.set(names, "running")
 	case control.Start:
 		h.end("start", names, func(*observe.Interventions) {})

@@ -97,7 +97,11 @@ func (m model) addCallFields(l *fieldList, e *observe.Called, item feedItem) {
 	case e.Conflict && !e.IsInjected():
 		status += ", a conflict: the object had been modified or deleted meanwhile"
 	}
-	l.add("status", status+" after "+m.formatTook(e.Took), item.textStyle())
+	status += " after " + m.formatTook(e.Took)
+	if e.Held > 0 {
+		status += ", held for " + m.formatTook(e.Held)
+	}
+	l.add("status", status, item.textStyle())
 	l.add("error", e.Error, item.textStyle())
 	if e.Event != nil {
 		l.add("event", e.Event.Type+" "+e.Event.Reason)
