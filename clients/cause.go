@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/ctrlplane/ctrlplane/controllers/recording"
+	"github.com/ctrlplane/ctrlplane/internal/peer"
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
@@ -264,7 +265,7 @@ func (w *write) chooseOther(related *event, of *candidates) (cause *event, isDec
 // write is a write whose cause is wanted, and what is known of its client.
 type write struct {
 	client          *client
-	process         string // that makes it, as far as it is known
+	process         *peer.Process // that makes it
 	object          observe.Object
 	target          string // what it changes
 	owners          []recording.OwnerReference
@@ -425,8 +426,8 @@ const fullConn = 50
 // those of another process, as far as is known.
 //
 // A process has one connection over HTTP/2, and others only if one is full; they do not select the same. What its clients with
-// other user agents watch counts, too. Over HTTP/1.1 each watch has a connection, and all watches are meant if it is not known
-// which process has them. Not so those of kubectl: each run is a process of its own.
+// other user agents watch counts, too. Over HTTP/1.1 each watch has a connection. If neither the process of the write
+// nor those of the watches are known, all are meant. Not so those of kubectl: each run is a process of its own.
 func (cl *client) watchesOf(r *request, wr *write) (list []*watch, isKnown bool) {
 	others := r.conn.watchesOfOthers(cl, wr)
 	cl.mu.Lock()
@@ -437,7 +438,7 @@ func (cl *client) watchesOf(r *request, wr *write) (list []*watch, isKnown bool)
 	case programName(r.req.UserAgent()) == "kubectl":
 		return same, true
 	case r.req.ProtoMajor < 2:
-		isOther := func(w *watch) bool { return w.process != wr.process }
+		isOther := func(w *watch) bool { return w.process.ID() != wr.process.ID() }
 		if own := slices.DeleteFunc(slices.Clone(all), isOther); len(own) > 0 {
 			return own, true
 		}

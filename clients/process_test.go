@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/ctrlplane/ctrlplane/internal/peer"
 )
 
 // processKey is the key of the process that sends a request of a script over HTTP/1.1, in its context.
@@ -14,9 +16,9 @@ type processKey struct{}
 
 func (s *script) isProcess(name string) {
 	s.process = name
-	s.clients.processOf = func(req *http.Request) string {
+	s.clients.processOf = func(req *http.Request) *peer.Process {
 		name, _ := req.Context().Value(processKey{}).(string)
-		return name
+		return peer.Known(name)
 	}
 }
 

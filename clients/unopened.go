@@ -29,7 +29,8 @@ func (cl *client) unopenedWatches(r *request, w *write) (list []*watch) {
 
 // isOfProcess reports whether the process of a request has made the list, or the connection is the same.
 func (l *list) isOfProcess(r *request) bool {
-	return l.process == r.process && (l.process != "" || l.conn == r.req.RemoteAddr)
+	id := l.process.ID()
+	return id == r.process.ID() && (id != "" || l.conn == r.req.RemoteAddr)
 }
 
 // mayHave reports whether the list may have had what a write may be for.
