@@ -48,6 +48,7 @@ func TestCausesOfProcesses(t *testing.T) {
 		"another one had a conflict":  {playOtherConflict, tally{right: 2}},
 		"another one's watch goes on": {playOtherContinues, tally{right: 1}},
 		"a watch ends in long work":   {playLongWorkOfProcess, tally{right: 4}},
+		"and none is known":           {playLongWorkOfUnknown, tally{right: 4}},
 		"before a restore":            {playBeforeRestore, tally{right: 4}},
 		"a failure before a restore":  {playFailureBeforeRestore, tally{right: 2}},
 		"a list before a restore":     {playListBeforeRestore, tally{right: 1}},
@@ -149,6 +150,10 @@ func playOtherContinues(s *script) {
 
 func playLongWorkOfProcess(s *script) {
 	s.isProcess("1")
+	playLongWorkOfUnknown(s)
+}
+
+func playLongWorkOfUnknown(s *script) {
 	send, end := s.watched(sites + "?watch=1")
 	send("ADDED", site(7))
 	ms(4)

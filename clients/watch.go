@@ -223,13 +223,13 @@ func (w *watch) forgetRecent() {
 }
 
 // isFollowedBy reports whether a write may follow from what the watch was sent: it is open, or another one continues it, or
-// it ended just before, or within maxReaction and its process was not idle since. The caller holds the lock of its client.
+// it ended just before, or within maxReaction and its process, which need not be known, was not idle since. The caller holds the lock of its client.
 func (w *watch) isFollowedBy(wr *write) bool {
 	for w.next != nil {
 		w = w.next
 	}
 	limit := maxSettle
-	if w.process.ID() != "" && w.process.ID() == wr.process.ID() && !wr.idle.to.After(w.ended) {
+	if w.process.ID() == wr.process.ID() && !wr.idle.to.After(w.ended) {
 		limit = maxReaction
 	}
 	return w.ended.IsZero() || wr.began.Sub(w.ended) <= limit
