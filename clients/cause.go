@@ -20,7 +20,8 @@ const maxReaction = time.Minute
 const maxSearchedBody, maxMentions = 16 << 10, 256
 
 // likelyCause returns the Seq of the record of the event that likely caused a write. If none is known it
-// is 0, and last is what the client had received before, if it has watches. It records the event, unless
+// is 0, and last is what the client had received before, if it has watches. If both are set, the cause counts
+// once the client has opened a watch. It records the event, unless
 // another write has done so.
 //
 // A program is taken to work as controllers do: an event of a related object queues a key,
@@ -60,7 +61,10 @@ func (cl *client) likelyCause(r *request, answer recording.ResponseSummary) (seq
 		return 0, w.lastReceived()
 	}
 	w.noteUnseen(cause)
-	return cause.record(r.observer), nil
+	if w.neverWatched {
+		last = &observe.Received{}
+	}
+	return cause.record(r.observer), last
 }
 
 // findCause returns the likeliest cause of the write; nil if none is likely. woken is set if it need not be related.
@@ -101,7 +105,7 @@ func (w *write) followsSoon(cause *event) bool {
 // empty if none came; nil if the client cannot have reacted to one: it has no watch, or reports the syncs in which it reacts
 // and has received no event of a related object, or no worker waits for the write.
 func (w *write) lastReceived() *observe.Received {
-	if w.routine || w.reported && !w.hasReceivedRelated() {
+	if w.routine || w.neverWatched && w.isStatus || w.reported && !w.hasReceivedRelated() {
 		return nil
 	}
 	e := w.lastEvent(w.began, w.isReceived)
@@ -287,16 +291,17 @@ type write struct {
 	again           *event   // to whose run it belongs, although that has changed the object before; nil if there is none
 	unseen          []*event // of the written object, which the client had not seen when it read that
 
-	watches     []*watch  // whose events may be its reason
-	reported    bool      // the client reports the syncs in which it reacts to events, and this write is of none
-	events      []*event  // the recent ones that the client had received
-	related     []*event  // of these, the ones of related objects
-	ofNamespace []*event  // of these, the ones of the namespace of the written object
-	lost        time.Time // when the last event was sent of those that are forgotten
-	versions    *ownVersions
-	busy        period       // the last one before the write
-	idle        idlePeriod   // the last one before the write
-	runs        []startedRun // the last ones, some of which may have begun after the write
+	neverWatched bool      // the client, which has listed what may be its reason
+	watches      []*watch  // whose events may be its reason
+	reported     bool      // the client reports the syncs in which it reacts to events, and this write is of none
+	events       []*event  // the recent ones that the client had received
+	related      []*event  // of these, the ones of related objects
+	ofNamespace  []*event  // of these, the ones of the namespace of the written object
+	lost         time.Time // when the last event was sent of those that are forgotten
+	versions     *ownVersions
+	busy         period       // the last one before the write
+	idle         idlePeriod   // the last one before the write
+	runs         []startedRun // the last ones, some of which may have begun after the write
 }
 
 // namespacedNames are the names in an object of a namespace.
