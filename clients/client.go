@@ -240,13 +240,20 @@ func (cl *client) addWatch(w *watch) {
 	cl.watches = append(cl.watches, w)
 	delete(cl.watched, w.Resource)
 	cl.mu.Unlock()
-	w.process.WhenDone(func() { cl.connectWatch(w, before) })
+	w.process.WhenDone(func() {
+		if cl.connectWatch(w, before) {
+			return
+		}
+		for _, ended := range before {
+			ended.process.WhenDone(func() { cl.continueWatch(ended, w) })
+		}
+	})
 	cl.reports.noteRequest(w.conn)
 }
 
-// connectWatch notes what the process of a watch had seen when it opened that: from a list, or on one of the watches of the same
-// selection that had ended before.
-func (cl *client) connectWatch(w *watch, before []*watch) {
+// connectWatch notes what the process of a watch had found in a list when it opened that. isNew is set if it continues none of the
+// watches of the same selection that had ended before.
+func (cl *client) connectWatch(w *watch, before []*watch) (isNew bool) {
 	cl.mu.Lock()
 	defer cl.mu.Unlock()
 	w.mu.Lock()
@@ -256,12 +263,17 @@ func (cl *client) connectWatch(w *watch, before []*watch) {
 	}
 	if w.sendsExisting || !w.list.answered.IsZero() { // an earlier one need not be of the same process
 		cl.ended = slices.DeleteFunc(cl.ended, func(ended *watch) bool { return slices.Contains(before, ended) })
-		return
+		return true
 	}
-	for _, ended := range before {
-		if ended.process.ID() == w.process.ID() {
-			ended.next = w
-		}
+	return false
+}
+
+// continueWatch notes that a watch continues one that has ended, if that was of the same process.
+func (cl *client) continueWatch(ended, w *watch) {
+	cl.mu.Lock()
+	defer cl.mu.Unlock()
+	if ended.process.ID() == w.process.ID() {
+		ended.next = w
 	}
 }
 
