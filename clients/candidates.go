@@ -73,7 +73,7 @@ func (cl *client) noteBusy(w *write) {
 	before := cl.busy
 	w.read, w.created = cl.lastGet(w.object, false), cl.lastGet(w.object, true)
 	hasOthers := sync.OnceValue(func() bool { return hasFullConn(cl.watches) })
-	isOfProcess := func(e *event) bool { return e.process == w.process || hasOthers() }
+	isOfProcess := func(e *event) bool { return e.process.ID() == w.process.ID() || hasOthers() }
 	if last := cl.failed[w.target]; last.cause != nil && w.began.Sub(last.at) <= maxReaction && isOfProcess(last.cause) {
 		w.repeated = last.cause
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/ctrlplane/ctrlplane/controllers/recording"
+	"github.com/ctrlplane/ctrlplane/internal/peer"
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
@@ -19,7 +20,8 @@ const maxReaction = time.Minute
 const maxSearchedBody, maxMentions = 16 << 10, 256
 
 // likelyCause returns the Seq of the record of the event that likely caused a write. If none is known it
-// is 0, and last is what the client had received before, if it has watches. It records the event, unless
+// is 0, and last is what the client had received before, if it has watches. If both are set, the cause counts
+// once the client has opened a watch. It records the event, unless
 // another write has done so.
 //
 // A program is taken to work as controllers do: an event of a related object queues a key,
@@ -59,7 +61,10 @@ func (cl *client) likelyCause(r *request, answer recording.ResponseSummary) (seq
 		return 0, w.lastReceived()
 	}
 	w.noteUnseen(cause)
-	return cause.record(r.observer), nil
+	if w.neverWatched {
+		last = &observe.Received{}
+	}
+	return cause.record(r.observer), last
 }
 
 // findCause returns the likeliest cause of the write; nil if none is likely. woken is set if it need not be related.
@@ -100,7 +105,7 @@ func (w *write) followsSoon(cause *event) bool {
 // empty if none came; nil if the client cannot have reacted to one: it has no watch, or reports the syncs in which it reacts
 // and has received no event of a related object, or no worker waits for the write.
 func (w *write) lastReceived() *observe.Received {
-	if w.routine || w.reported && !w.hasReceivedRelated() {
+	if w.routine || w.neverWatched && w.isStatus || w.reported && !w.hasReceivedRelated() {
 		return nil
 	}
 	e := w.lastEvent(w.began, w.isReceived)
@@ -264,7 +269,7 @@ func (w *write) chooseOther(related *event, of *candidates) (cause *event, isDec
 // write is a write whose cause is wanted, and what is known of its client.
 type write struct {
 	client          *client
-	process         string // that makes it, as far as it is known
+	process         *peer.Process // that makes it
 	object          observe.Object
 	target          string // what it changes
 	owners          []recording.OwnerReference
@@ -286,16 +291,17 @@ type write struct {
 	again           *event   // to whose run it belongs, although that has changed the object before; nil if there is none
 	unseen          []*event // of the written object, which the client had not seen when it read that
 
-	watches     []*watch  // whose events may be its reason
-	reported    bool      // the client reports the syncs in which it reacts to events, and this write is of none
-	events      []*event  // the recent ones that the client had received
-	related     []*event  // of these, the ones of related objects
-	ofNamespace []*event  // of these, the ones of the namespace of the written object
-	lost        time.Time // when the last event was sent of those that are forgotten
-	versions    *ownVersions
-	busy        period       // the last one before the write
-	idle        idlePeriod   // the last one before the write
-	runs        []startedRun // the last ones, some of which may have begun after the write
+	neverWatched bool      // the client, which has listed what may be its reason
+	watches      []*watch  // whose events may be its reason
+	reported     bool      // the client reports the syncs in which it reacts to events, and this write is of none
+	events       []*event  // the recent ones that the client had received
+	related      []*event  // of these, the ones of related objects
+	ofNamespace  []*event  // of these, the ones of the namespace of the written object
+	lost         time.Time // when the last event was sent of those that are forgotten
+	versions     *ownVersions
+	busy         period       // the last one before the write
+	idle         idlePeriod   // the last one before the write
+	runs         []startedRun // the last ones, some of which may have begun after the write
 }
 
 // namespacedNames are the names in an object of a namespace.
@@ -425,8 +431,8 @@ const fullConn = 50
 // those of another process, as far as is known.
 //
 // A process has one connection over HTTP/2, and others only if one is full; they do not select the same. What its clients with
-// other user agents watch counts, too. Over HTTP/1.1 each watch has a connection, and all watches are meant if it is not known
-// which process has them. Not so those of kubectl: each run is a process of its own.
+// other user agents watch counts, too. Over HTTP/1.1 each watch has a connection. If neither the process of the write
+// nor those of the watches are known, all are meant. Not so those of kubectl: each run is a process of its own.
 func (cl *client) watchesOf(r *request, wr *write) (list []*watch, isKnown bool) {
 	others := r.conn.watchesOfOthers(cl, wr)
 	cl.mu.Lock()
@@ -437,7 +443,7 @@ func (cl *client) watchesOf(r *request, wr *write) (list []*watch, isKnown bool)
 	case programName(r.req.UserAgent()) == "kubectl":
 		return same, true
 	case r.req.ProtoMajor < 2:
-		isOther := func(w *watch) bool { return w.process != wr.process }
+		isOther := func(w *watch) bool { return w.process.ID() != wr.process.ID() }
 		if own := slices.DeleteFunc(slices.Clone(all), isOther); len(own) > 0 {
 			return own, true
 		}

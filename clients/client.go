@@ -231,21 +231,57 @@ func (cl *client) addWatch(w *watch) {
 		cl.watchBegan = w.Since
 		cl.begun, cl.busy.late = nil, false
 	}
-	if w.list = cl.listBefore(w); w.list.unopened != nil {
-		w.found = w.list.unopened.takeFound()
-	}
-	if w.initial || w.beginsWithExisting || !w.list.answered.IsZero() { // an earlier one need not be of the same process
-		cl.ended = slices.DeleteFunc(cl.ended, func(ended *watch) bool { return ended.selection() == w.selection() })
-	}
+	var before []*watch
 	for _, ended := range cl.ended {
-		if ended.process == w.process && ended.selection() == w.selection() {
-			ended.next = w
+		if ended.selection() == w.selection() {
+			before = append(before, ended)
 		}
 	}
 	cl.watches = append(cl.watches, w)
 	delete(cl.watched, w.Resource)
 	cl.mu.Unlock()
+	w.process.WhenDone(func() {
+		if cl.connectWatch(w, before) {
+			return
+		}
+		for _, ended := range before {
+			ended.process.WhenDone(func() { cl.continueWatch(ended, w) })
+		}
+	})
 	cl.reports.noteRequest(w.conn)
+}
+
+// connectWatch notes what the process of a watch had found in a list when it opened that. isNew is set if it continues none of the
+// watches of the same selection that had ended before.
+func (cl *client) connectWatch(w *watch, before []*watch) (isNew bool) {
+	cl.mu.Lock()
+	defer cl.mu.Unlock()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.list = cl.listBefore(w); w.list.unopened != nil {
+		w.found = w.list.unopened.takeFound()
+	}
+	if w.sendsExisting || !w.list.answered.IsZero() { // an earlier one need not be of the same process
+		cl.ended = slices.DeleteFunc(cl.ended, func(ended *watch) bool { return slices.Contains(before, ended) })
+		return true
+	}
+	return false
+}
+
+// continueWatch notes that a watch continues one that has ended, if that was of the same process.
+func (cl *client) continueWatch(ended, w *watch) {
+	cl.mu.Lock()
+	defer cl.mu.Unlock()
+	if ended.process.ID() == w.process.ID() {
+		ended.next = w
+	}
+}
+
+// mayReact reports whether what the client writes may follow from what it has listed or watched.
+func (cl *client) mayReact() bool {
+	cl.mu.Lock()
+	defer cl.mu.Unlock()
+	return len(cl.watches)+len(cl.ended)+len(cl.lists) > 0
 }
 
 // watchesFor returns the watches whose events a write may follow, also such that have ended. The caller holds the lock.

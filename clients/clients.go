@@ -53,7 +53,7 @@ type Config struct {
 type Clients struct {
 	config    Config
 	frames    *frames
-	processOf func(*http.Request) string // identifies the process that sends a request; "" if it is not known
+	processOf func(*http.Request) *peer.Process // that sends a request
 
 	receiving, decoding chan struct{} // have an element for each report that is received, or decoded
 
@@ -71,7 +71,7 @@ type Clients struct {
 // New returns an empty set.
 func New(cfg Config) *Clients {
 	return &Clients{
-		config: cfg, frames: newFrames(), processOf: peer.Process, receiving: make(chan struct{}, maxBodiesAtOnce), decoding: make(chan struct{}, maxDecodedAtOnce),
+		config: cfg, frames: newFrames(), processOf: peer.Find, receiving: make(chan struct{}, maxBodiesAtOnce), decoding: make(chan struct{}, maxDecodedAtOnce),
 		byID: map[identity]knownCaller{}, byName: map[string]*client{}, controllers: map[string]*reportedController{},
 	}
 }
@@ -125,8 +125,9 @@ func (c *Clients) Handle(w http.ResponseWriter, req *http.Request, who user.Info
 func (c *Clients) completeRequest(r *request) {
 	switch {
 	case r.req.ProtoMajor >= 2:
-		r.process = r.req.RemoteAddr // a process has one connection, and seldom others
-	case (r.call.IsWrite() || r.call.Verb == "list" || r.watch != nil) && !isUnauthenticated(r.call.Client.User):
+		r.process = peer.Known(r.req.RemoteAddr) // a process has one connection, and seldom others
+	case isUnauthenticated(r.call.Client.User):
+	case r.call.Verb == "list", r.watch != nil, r.call.IsWrite() && r.client.mayReact():
 		r.process = c.processOf(r.req)
 	}
 	if r.watch != nil {

@@ -32,6 +32,7 @@ func (cl *client) collectEvents(r *request, w *write) {
 	if w.watches, isKnown = cl.watchesOf(r, w); !isKnown || len(w.watches) == 0 {
 		if unopened := cl.unopenedWatches(r, w); len(unopened) > 0 {
 			w.watches, isKnown = unopened, true
+			w.neverWatched = !cl.hasWatched() && len(r.conn.watchersOf(cl)) == 0
 		}
 	}
 	if !isKnown {

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/ctrlplane/ctrlplane/controllers/recording"
+	"github.com/ctrlplane/ctrlplane/internal/peer"
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
@@ -18,7 +19,8 @@ import (
 type list struct {
 	selection
 	object          observe.Object // of which it has the group, the resource and the kind
-	process, conn   string         // that have asked for it
+	process         *peer.Process  // that has asked for it
+	conn            string
 	began, answered time.Time
 	unsure          bool   // the client knows such objects from elsewhere, too: it has listed or read them again, or created one
 	unopened        *watch // stands for the watch that follows; nil if none was needed
@@ -68,7 +70,7 @@ func (cl *client) noteList(r *request) {
 func (cl *client) lastList(than *list) (last *list) {
 	for i := range cl.lists {
 		l := &cl.lists[i]
-		if l.selection == than.selection && l.process == than.process && (last == nil || l.answered.After(last.answered)) {
+		if l.selection == than.selection && l.process.ID() == than.process.ID() && (last == nil || l.answered.After(last.answered)) {
 			last = l
 		}
 	}
@@ -109,17 +111,17 @@ func (cl *client) lastGet(o observe.Object, created bool) (last time.Time) {
 // it with the version of that. What a selector has excluded is not known. The caller holds the lock.
 func (cl *client) listBefore(w *watch) (last list) {
 	of := w.selection()
-	if w.initial || w.beginsWithExisting || of.isSelective() {
+	if w.sendsExisting || of.isSelective() {
 		return list{}
 	}
 	for _, l := range cl.lists {
 		isOfEnded := func(ended *watch) bool { // a program has listed itself, beside the watch that goes on
 			return ended.conn == w.conn && ended.selection() == of && ended.Since.Before(l.answered) && l.answered.Before(ended.ended)
 		}
-		if l.selection != of || l.process != w.process && !hasFullConn(cl.watches) {
+		if l.selection != of || l.process.ID() != w.process.ID() && !hasFullConn(cl.watches) {
 			continue
 		}
-		if !slices.ContainsFunc(cl.ended, isOfEnded) && w.Since.Sub(l.answered) <= maxReaction && l.answered.After(last.answered) {
+		if !slices.ContainsFunc(cl.ended, isOfEnded) && !l.answered.After(w.Since) && w.Since.Sub(l.answered) <= maxReaction && l.answered.After(last.answered) {
 			last = l
 		}
 	}

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/ctrlplane/ctrlplane/internal/peer"
 )
 
 // processKey is the key of the process that sends a request of a script over HTTP/1.1, in its context.
@@ -14,9 +16,9 @@ type processKey struct{}
 
 func (s *script) isProcess(name string) {
 	s.process = name
-	s.clients.processOf = func(req *http.Request) string {
+	s.clients.processOf = func(req *http.Request) *peer.Process {
 		name, _ := req.Context().Value(processKey{}).(string)
-		return name
+		return peer.Known(name)
 	}
 }
 
@@ -46,6 +48,7 @@ func TestCausesOfProcesses(t *testing.T) {
 		"another one had a conflict":  {playOtherConflict, tally{right: 2}},
 		"another one's watch goes on": {playOtherContinues, tally{right: 1}},
 		"a watch ends in long work":   {playLongWorkOfProcess, tally{right: 4}},
+		"and none is known":           {playLongWorkOfUnknown, tally{right: 4}},
 		"before a restore":            {playBeforeRestore, tally{right: 4}},
 		"a failure before a restore":  {playFailureBeforeRestore, tally{right: 2}},
 		"a list before a restore":     {playListBeforeRestore, tally{right: 1}},
@@ -147,6 +150,10 @@ func playOtherContinues(s *script) {
 
 func playLongWorkOfProcess(s *script) {
 	s.isProcess("1")
+	playLongWorkOfUnknown(s)
+}
+
+func playLongWorkOfUnknown(s *script) {
 	send, end := s.watched(sites + "?watch=1")
 	send("ADDED", site(7))
 	ms(4)

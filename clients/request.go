@@ -14,6 +14,7 @@ import (
 
 	"github.com/ctrlplane/ctrlplane/controllers/intervene"
 	"github.com/ctrlplane/ctrlplane/controllers/recording"
+	"github.com/ctrlplane/ctrlplane/internal/peer"
 	"github.com/ctrlplane/ctrlplane/internal/requestkind"
 	"github.com/ctrlplane/ctrlplane/internal/words"
 	"github.com/ctrlplane/ctrlplane/observe"
@@ -37,7 +38,7 @@ type request struct {
 	gate     *intervene.Gate
 	sync     *reportedSync // that makes the request; nil if it is not known
 	watch    *watch        // nil if it is none
-	process  string        // that sends it, as far as that is known
+	process  *peer.Process // that sends it
 	conns    *connections  // as Clients.connections
 	conn     *connection   // nil if no client watched over it, or it is not known whether it is that of one process
 	lasts    bool          // it is a stream: it is recorded when it begins

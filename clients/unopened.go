@@ -27,9 +27,18 @@ func (cl *client) unopenedWatches(r *request, w *write) (list []*watch) {
 	return list
 }
 
+// hasWatched reports whether the client has ever watched anything: otherwise it may be a script of a user, which lists what it works
+// for and is its own reason.
+func (cl *client) hasWatched() bool {
+	cl.mu.Lock()
+	defer cl.mu.Unlock()
+	return len(cl.watches)+len(cl.ended)+len(cl.watched) > 0
+}
+
 // isOfProcess reports whether the process of a request has made the list, or the connection is the same.
 func (l *list) isOfProcess(r *request) bool {
-	return l.process == r.process && (l.process != "" || l.conn == r.req.RemoteAddr)
+	id := l.process.ID()
+	return id == r.process.ID() && (id != "" || l.conn == r.req.RemoteAddr)
 }
 
 // mayHave reports whether the list may have had what a write may be for.

@@ -25,10 +25,17 @@ func TestCausesBeforeTheFirstWatch(t *testing.T) {
 		play func(s *script)
 		want []string
 	}{
-		"no list":           {create, []string{"none"}},
-		"a list":            {func(s *script) { list(s); create(s) }, []string{siteListed}},
-		"its status, too":   {func(s *script) { list(s); create(s); ms(20); status(s) }, []string{siteListed, siteListed}},
-		"its status only":   {func(s *script) { list(s); status(s) }, []string{unknown}},
+		"no list":         {create, []string{"none"}},
+		"a list":          {func(s *script) { list(s); create(s) }, []string{siteListed}},
+		"its status, too": {func(s *script) { list(s); create(s); ms(20); status(s) }, []string{siteListed, siteListed}},
+		"its status only": {func(s *script) { list(s); status(s) }, []string{"none"}},
+		"its status only, of a program that has watched": {func(s *script) {
+			_, end := s.watched(sites + "?watch=1")
+			end()
+			ms(70_000)
+			list(s)
+			status(s)
+		}, []string{unknown}},
 		"the object itself": {func(s *script) { list(s); s.write("", "PATCH", sites+"/shop", site(13)) }, []string{"none"}},
 		"without an owner":  {func(s *script) { list(s); s.write("", "POST", settings, object("ConfigMap", "x", "c1", "12")) }, []string{"none"}},
 		"a deletion":        {func(s *script) { list(s); s.write("", "DELETE", settings+"/of-shop", ofShop("ConfigMap", 12)) }, []string{"none"}},
@@ -91,6 +98,37 @@ func TestCausesBeforeTheFirstWatch(t *testing.T) {
 			if events > 1 {
 				t.Errorf("%d events are recorded", events)
 			}
+		})
+	}
+}
+
+// A script of a user may list objects, too: what it has found is a cause only once the program opens a watch, which the records
+// show.
+func TestCausesOfScripts(t *testing.T) {
+	for name, test := range map[string]struct {
+		play func(s *script)
+		want bool
+	}{
+		"never watched":   {func(*script) {}, true},
+		"watches":         {func(s *script) { s.watch(deployments + "?watch=1") }, false},
+		"watched before":  {func(s *script) { _, end := s.watched(deployments + "?watch=1"); end(); ms(70_000) }, false},
+		"another watches": {func(s *script) { s.agent = "other"; s.watch(deployments + "?watch=1"); s.agent = "" }, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := &script{fixture: newFixture(t), truth: map[string]string{}}
+				s.isProcess("1")
+				test.play(s)
+				s.isProcess("2")
+				s.list(sites)
+				ms(4)
+				s.write("", "POST", settings, ofShop("ConfigMap", 12))
+				calls, _ := s.records()
+				c := calls[len(calls)-1]
+				if c.Cause == 0 || (c.Unexplained != nil) != test.want {
+					t.Errorf("got cause %d, unexplained %v", c.Cause, c.Unexplained)
+				}
+			})
 		})
 	}
 }

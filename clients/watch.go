@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/ctrlplane/ctrlplane/controllers/recording"
+	"github.com/ctrlplane/ctrlplane/internal/peer"
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
@@ -36,6 +37,7 @@ type watch struct {
 	list       list // after which the client has opened the watch; zero if it is not known
 	isUnopened bool // it has not opened it yet: see unopenedWatches
 
+	sendsExisting      bool   // it begins with what exists
 	beginsWithExisting bool   // without a bookmark after the initial events
 	revision           uint64 // the last version when such a watch began; 0 if it is not known
 
@@ -62,8 +64,8 @@ type event struct {
 
 // eventSource is what the events of a watch have in common: some are kept for longer than the watch.
 type eventSource struct {
-	client                       *client // that receives them
-	process                      string  // of that, as far as it is known
+	client                       *client       // that receives them
+	process                      *peer.Process // of that
 	opened                       time.Time
 	group, resource, watchedKind string
 }
@@ -122,6 +124,7 @@ func newWatch(req *http.Request, call *observe.Called, f *frames) *watch {
 	from, initial := q.Get("resourceVersion"), q.Get("sendInitialEvents")
 	w.initial = initial == "true"
 	w.beginsWithExisting = initial == "" && (from == "" || from == "0")
+	w.sendsExisting = w.initial || w.beginsWithExisting
 	return w
 }
 
@@ -220,13 +223,13 @@ func (w *watch) forgetRecent() {
 }
 
 // isFollowedBy reports whether a write may follow from what the watch was sent: it is open, or another one continues it, or
-// it ended just before, or within maxReaction and its process was not idle since. The caller holds the lock of its client.
+// it ended just before, or within maxReaction and its process, which need not be known, was not idle since. The caller holds the lock of its client.
 func (w *watch) isFollowedBy(wr *write) bool {
 	for w.next != nil {
 		w = w.next
 	}
 	limit := maxSettle
-	if w.process != "" && w.process == wr.process && !wr.idle.to.After(w.ended) {
+	if w.process.ID() == wr.process.ID() && !wr.idle.to.After(w.ended) {
 		limit = maxReaction
 	}
 	return w.ended.IsZero() || wr.began.Sub(w.ended) <= limit

@@ -226,9 +226,9 @@ type Called struct {
 	Client       *Caller `json:"client,omitempty"`
 	FieldManager string  `json:"fieldManager,omitempty"`
 	// Cause is the Seq of the Delivered, on one of the watches of the client or of its process, that likely
-	// caused its write; 0 if none did.
+	// caused its write, or of what it had listed before its first watch; 0 if none did.
 	Cause uint64 `json:"cause,omitempty"`
-	// Unexplained is set for a write without a Cause of a client whose process has watches, or had some just now: it may follow
+	// Unexplained is set for a write without a Cause, or with one that counts only if the client opens a watch later, of a client whose process has watches, or had some just now: it may follow
 	// from an event, or from a list if the process has listed the kind of the owner before. A client that reports its syncs must
 	// have received an event of a related object. It is the last one that the client had received of another client's change in
 	// the namespace of the object or outside of any, or in any if the object is outside, empty if it had received none.

@@ -5,8 +5,8 @@ package peer
 import (
 	"net"
 	"net/http"
-	"strconv"
 	"sync"
+	"sync/atomic"
 )
 
 // maxAttempts is how often a process is looked for. It may have closed the connection, or be of another user.
@@ -16,11 +16,14 @@ const maxAttempts = 3
 // that it can carry what is known of the connection until that closes.
 type address struct {
 	net.Addr
-	find func() (p process, found bool)
+	find    func() (p process, found bool)
+	lookups *lookups
 
-	mu       sync.Mutex
+	mu       sync.Mutex // while the process is looked up
 	attempts int
 	found    process
+
+	last atomic.Pointer[Process] // what Find has returned
 }
 
 // process is what is known of the process that has opened a connection.
@@ -29,37 +32,40 @@ type process struct {
 	program string // "" if it has no name
 }
 
-// process returns what was found; concurrent calls wait for that. After a failure the next call tries again.
-func (a *address) process() process {
+// process returns what was found; concurrent calls wait for that. After a failure the next call tries again: isFinal is not
+// set then.
+func (a *address) process() (found process, isFinal bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.attempts == maxAttempts {
-		return a.found
+		return a.found, true
 	}
 	a.attempts++
-	p, found := a.find()
-	if found {
+	p, ok := a.find()
+	if ok {
 		a.found, a.attempts = p, maxAttempts
 	}
-	return a.found
+	return a.found, a.attempts == maxAttempts
 }
 
 // Program returns the name of the program that has sent a request, over a listener that Listen has returned; ""
 // if it is not known, or a proxy has sent the request. The name is any text that the user of the program has chosen.
 func Program(req *http.Request) string { return processOf(req).program }
 
-// Process identifies the process that has sent a request, among those that run; "" if Program cannot know it.
-func Process(req *http.Request) string {
-	if id := processOf(req).id; id != 0 {
-		return strconv.Itoa(id)
-	}
-	return ""
-}
-
 func processOf(req *http.Request) process {
-	local, ok := req.Context().Value(http.LocalAddrContextKey).(*address)
-	if !ok || req.Header.Get("X-Forwarded-For") != "" {
+	local := addressOf(req)
+	if local == nil {
 		return process{}
 	}
-	return local.process()
+	p, _ := local.process()
+	return p
+}
+
+// addressOf returns what carries what is known of the connection of a request; nil if its process cannot be known.
+func addressOf(req *http.Request) *address {
+	local, ok := req.Context().Value(http.LocalAddrContextKey).(*address)
+	if !ok || req.Header.Get("X-Forwarded-For") != "" {
+		return nil
+	}
+	return local
 }

@@ -19,7 +19,7 @@ const (
 	// maxProcesses is how many processes are looked at, the newest ones first.
 	maxProcesses = 4096
 	// maxRecent is how many processes are looked at before: most have several connections.
-	maxRecent = 16
+	maxRecent = 256
 )
 
 // forwarders send what other programs have sent to them, without the header X-Forwarded-For. That of kubectl proxy
@@ -35,12 +35,13 @@ func Listen(l net.Listener) net.Listener {
 	if err != nil {
 		return l
 	}
-	return &listener{l, &finder{fs: fs, socket: findSocket}}
+	return &listener{Listener: l, finder: &finder{fs: fs, socket: findSocket}, lookups: newLookups()}
 }
 
 type listener struct {
 	net.Listener
-	finder *finder
+	finder  *finder
+	lookups *lookups
 }
 
 // Accept implements net.Listener.
@@ -54,7 +55,8 @@ func (l *listener) Accept() (net.Conn, error) {
 	if !isTCP || !isSameMachine(local, remote) {
 		return c, nil
 	}
-	return conn{c, &address{Addr: local, find: func() (process, bool) { return l.finder.process(local, remote) }}}, nil
+	find := func() (process, bool) { return l.finder.process(local, remote) }
+	return conn{c, &address{Addr: local, find: find, lookups: l.lookups}}, nil
 }
 
 // isSameMachine reports whether the ends of a connection are on one machine.
@@ -110,9 +112,10 @@ func (f *finder) process(to, from *net.TCPAddr) (found process, ok bool) {
 // owner returns a process that has a socket open.
 func (f *finder) owner(socket string, deadline time.Time) (procfs.Proc, bool) {
 	has := func(p procfs.Proc) bool { return time.Now().Before(deadline) && hasOpen(p, socket) }
-	recent := f.recentProcesses()
-	if i := slices.IndexFunc(recent, has); i >= 0 {
-		return recent[i], true
+	for _, id := range f.recentProcesses() {
+		if p, err := f.fs.Proc(id); err == nil && has(p) {
+			return p, true
+		}
 	}
 	all, err := f.fs.AllProcs()
 	if err != nil {
@@ -132,25 +135,17 @@ func hasOpen(p procfs.Proc, socket string) bool {
 	return err == nil && slices.Contains(targets, socket)
 }
 
-// recentProcesses returns the processes that were found last and still run.
-func (f *finder) recentProcesses() (list []procfs.Proc) {
+// recentProcesses returns the processes that were found, the last ones first. Some may have ended.
+func (f *finder) recentProcesses() []int {
 	f.mu.Lock()
-	ids := slices.Clone(f.recent)
-	f.mu.Unlock()
-	for _, id := range ids {
-		if p, err := f.fs.Proc(id); err == nil {
-			list = append(list, p)
-		}
-	}
-	return list
+	defer f.mu.Unlock()
+	return slices.Clone(f.recent)
 }
 
 func (f *finder) noteRecent(id int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if slices.Contains(f.recent, id) {
-		return
-	}
+	f.recent = slices.DeleteFunc(f.recent, func(other int) bool { return other == id })
 	f.recent = slices.Insert(f.recent[:min(len(f.recent), maxRecent-1)], 0, id)
 }
 

@@ -135,7 +135,7 @@ func TestRecentProcessesAreDistinct(t *testing.T) {
 	f.noteRecent(1)
 	f.noteRecent(2)
 	f.noteRecent(1)
-	if !slices.Equal(f.recent, []int{2, 1}) {
+	if !slices.Equal(f.recent, []int{1, 2}) { // the last one first
 		t.Errorf("got %v", f.recent)
 	}
 }
@@ -186,7 +186,7 @@ func TestMain(m *testing.M) {
 func TestProgram(t *testing.T) {
 	testutil.NeedSocketDiag(t)
 	s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
-		fmt.Fprintf(w, "%s %s from %s\n", Program(req), Process(req), req.RemoteAddr)
+		fmt.Fprintf(w, "%s %s from %s\n", Program(req), Find(req).ID(), req.RemoteAddr)
 	}))
 	s.Listener = Listen(s.Listener)
 	s.Start()
@@ -213,7 +213,7 @@ func TestProgram(t *testing.T) {
 	if own, err := io.ReadAll(resp.Body); err != nil || !strings.HasPrefix(string(own), fmt.Sprintf(" %d from ", os.Getpid())) {
 		t.Errorf("of this process: got %v, %s", err, own)
 	}
-	if req := httptest.NewRequest(http.MethodGet, "/", nil); Program(req) != "" || Process(req) != "" {
-		t.Errorf("without a connection: got %q, %q", Program(req), Process(req))
+	if req := httptest.NewRequest(http.MethodGet, "/", nil); Program(req) != "" || Find(req) != nil {
+		t.Errorf("without a connection: got %q, %q", Program(req), Find(req).ID())
 	}
 }

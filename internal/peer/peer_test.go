@@ -19,9 +19,10 @@ func TestAttempts(t *testing.T) {
 			}
 			return process{id: attempts, program: fmt.Sprint(attempts)}, true
 		}}
-		got := a.process().program
+		program := func() string { p, _ := a.process(); return p.program }
+		got := program()
 		for range 4 {
-			got += " " + a.process().program
+			got += " " + program()
 		}
 		if got != tt.want {
 			t.Errorf("after %d failures: got %q, want %q", tt.failures, got, tt.want)

@@ -50,7 +50,7 @@ func newGraph(records []observe.Record, about observe.Object, o Options) *graph 
 	g.completeKinds()
 	g.addRunning(o.State)
 	g.completeSyncs()
-	g.linkClientWrites()
+	g.linkClientWrites(watchingClients(o.State))
 	g.completeListed()
 	// Then the write behind each event: the steps below ask who made it.
 	writes := g.linkVersions()
@@ -221,15 +221,6 @@ func (g *graph) completeSyncs() {
 				s.Time = c.Time
 			}
 			s.Took = max(s.Took, c.End().Sub(s.Time))
-		}
-	}
-}
-
-// linkClientWrites links writes of clients to the events on their watches.
-func (g *graph) linkClientWrites() {
-	for _, c := range g.calls {
-		if e := g.eventBySeq[c.claimedCause]; e != nil && c.byClient && c.causedBy == nil {
-			c.setCause(e, Likely, ByWatch)
 		}
 	}
 }

@@ -1,0 +1,131 @@
+package peer
+
+import (
+	"net/http"
+	"strconv"
+	"sync/atomic"
+)
+
+// Process identifies a process that sends requests, among those that run. It may be looked up still. nil is one that is not known.
+type Process struct {
+	done    chan struct{} // closed once the look-up has ended
+	id      string
+	isFinal bool // another look-up finds nothing else
+}
+
+// Known returns a process with an id.
+func Known(id string) *Process {
+	p := NewProcess()
+	p.Finish(id)
+	return p
+}
+
+// NewProcess returns a process whose id is not known until Finish is called.
+func NewProcess() *Process { return &Process{done: make(chan struct{})} }
+
+// Finish ends the look-up. It must be called once.
+func (p *Process) Finish(id string) {
+	p.id = id
+	close(p.done)
+}
+
+// ID returns the id of the process; "" if that is not known, at least until now.
+func (p *Process) ID() string {
+	if !p.isDone() {
+		return ""
+	}
+	return p.id
+}
+
+func (p *Process) isDone() bool {
+	if p == nil {
+		return false
+	}
+	select {
+	case <-p.done:
+		return true
+	default:
+		return false
+	}
+}
+
+// WhenDone calls f once the look-up has ended: at once, or from another goroutine.
+func (p *Process) WhenDone(f func()) {
+	if p == nil || p.isDone() {
+		f()
+		return
+	}
+	go func() {
+		<-p.done
+		f()
+	}()
+}
+
+// Find returns the process that has sent a request, and looks it up in the background if that was not done for the
+// connection. nil if Program cannot know it, or too many are looked up.
+func Find(req *http.Request) *Process {
+	local := addressOf(req)
+	if local == nil {
+		return nil
+	}
+	last := local.last.Load()
+	if last != nil && (!last.isDone() || last.isFinal) {
+		return last
+	}
+	p := NewProcess()
+	if local.mu.TryLock() { // no look-up is under way: Program may have made it
+		found, isFinal := local.found, local.attempts == maxAttempts
+		local.mu.Unlock()
+		if isFinal {
+			p.finish(found, true)
+			local.last.Store(p)
+			return p
+		}
+	}
+	if !local.lookups.add() {
+		return last
+	}
+	if !local.last.CompareAndSwap(last, p) { // another request looks it up
+		local.lookups.remove()
+		return local.last.Load()
+	}
+	go func() {
+		defer local.lookups.remove()
+		local.lookups.one <- struct{}{}
+		defer func() { <-local.lookups.one }()
+		p.finish(local.process())
+	}()
+	return p
+}
+
+func (p *Process) finish(found process, isFinal bool) {
+	p.isFinal = isFinal
+	id := ""
+	if found.id != 0 {
+		id = strconv.Itoa(found.id)
+	}
+	p.Finish(id)
+}
+
+// maxLookups is how many processes are looked up in the background, or wait for that. What has closed its connection
+// meanwhile does not take long.
+const maxLookups = 256
+
+// lookups are those in the background: one at a time, as it may look at all processes of the machine.
+type lookups struct {
+	n   atomic.Int64
+	one chan struct{} // has an element while one runs
+}
+
+func newLookups() *lookups { return &lookups{one: make(chan struct{}, 1)} }
+
+// add reports whether there is room for another one.
+func (l *lookups) add() bool {
+	if l.n.Add(1) <= maxLookups {
+		return true
+	}
+	l.n.Add(-1)
+	return false
+}
+
+func (l *lookups) remove() { l.n.Add(-1) }

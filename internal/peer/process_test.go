@@ -1,0 +1,71 @@
+package peer
+
+import (
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+	"testing/synctest"
+)
+
+func requestFrom(a *address) *http.Request {
+	return httptest.NewRequestWithContext(context.WithValue(context.Background(), http.LocalAddrContextKey, a), http.MethodGet, "/", nil)
+}
+
+// Look-ups do not delay requests. One is made at a time, and one for each connection.
+func TestFindInTheBackground(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		running, most, n := 0, 0, 0
+		look, ids := make(chan struct{}), newLookups()
+		newAddress := func(id int) *address {
+			return &address{lookups: ids, find: func() (process, bool) {
+				running++
+				most, n = max(most, running), n+1
+				<-look
+				running--
+				return process{id: id}, true
+			}}
+		}
+		a, b := newAddress(1), newAddress(2)
+		first, second, other := Find(requestFrom(a)), Find(requestFrom(a)), Find(requestFrom(b))
+		if first != second || first.ID()+other.ID() != "" {
+			t.Errorf("got %q and %q", first.ID(), other.ID())
+		}
+		later := ""
+		first.WhenDone(func() { later = first.ID() })
+		synctest.Wait()
+		close(look)
+		synctest.Wait()
+		if first.ID() != "1" || later != "1" || other.ID() != "2" || Find(requestFrom(a)) != first {
+			t.Errorf("got %q, %q and %q", first.ID(), later, other.ID())
+		}
+		if most != 1 || n != 2 || ids.n.Load() != 0 {
+			t.Errorf("%d look-ups of %d at once, %d left", most, n, ids.n.Load())
+		}
+	})
+}
+
+// What was not found is looked for again by the next request.
+func TestFindAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := 0
+		a := &address{lookups: newLookups(), find: func() (process, bool) { n++; return process{id: n}, n > 1 }}
+		got := ""
+		for range 4 {
+			p := Find(requestFrom(a))
+			synctest.Wait()
+			got += p.ID() + " "
+		}
+		if got != " 2 2 2 " || n != 2 {
+			t.Errorf("got %q after %d look-ups", got, n)
+		}
+	})
+}
+
+func TestTooManyLookups(t *testing.T) {
+	full := newLookups()
+	full.n.Store(maxLookups)
+	if p := Find(requestFrom(&address{lookups: full})); p != nil || p.ID() != "" || full.n.Load() != maxLookups {
+		t.Errorf("got %q, %d", p.ID(), full.n.Load())
+	}
+}
