@@ -6,6 +6,7 @@ import "github.com/ctrlplane/ctrlplane/internal/words"
 // [Controller] whose ProcessState is neither off nor unknown has no such value.
 type Gone string
 
+// How a process has ended.
 const (
 	GoneEnded Gone = "ended" // it has sent its last report
 	GoneLost  Gone = "lost"  // it has closed its connection without one, as when it was killed

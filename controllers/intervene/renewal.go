@@ -57,23 +57,23 @@ func (g *Gate) updatesLeaderOnly(read *http.Request, call *observe.Called, data 
 	if err != nil {
 		return false
 	}
-	is := g.objects.readBefore(read, call)
-	stored, isObject := is.before.value.(map[string]any)
-	if is.unknown != nil || !isObject {
+	found := g.objects.readBefore(read, call)
+	stored, isObject := found.before.value.(map[string]any)
+	if found.unknown != nil || !isObject {
 		return false
 	}
 	before, err := scheme.Scheme.New(kind)
 	if err != nil || runtime.DefaultUnstructuredConverter.FromUnstructured(stored, before) != nil {
 		return false
 	}
-	old, new, err := metaOf(before, sent)
-	if err != nil || new.GetAnnotations()[requestkind.LeaderAnnotation] == "" {
+	is, becomes, err := metaOf(before, sent)
+	if err != nil || becomes.GetAnnotations()[requestkind.LeaderAnnotation] == "" {
 		return false
 	}
-	if v := new.GetResourceVersion(); v == "" || v == "0" { // it replaces what may be written between the read and the update
+	if v := becomes.GetResourceVersion(); v == "" || v == "0" { // it replaces what may be written between the read and the update
 		return false
 	}
-	for _, o := range []metav1.Object{old, new} {
+	for _, o := range []metav1.Object{is, becomes} {
 		annotations := maps.Clone(o.GetAnnotations())
 		delete(annotations, requestkind.LeaderAnnotation)
 		o.SetAnnotations(annotations)
@@ -89,12 +89,12 @@ func (g *Gate) updatesLeaderOnly(read *http.Request, call *observe.Called, data 
 	return apiequality.Semantic.DeepEqual(before, sent)
 }
 
-func metaOf(before, sent runtime.Object) (old, new metav1.Object, err error) {
-	if old, err = meta.Accessor(before); err != nil {
+func metaOf(before, sent runtime.Object) (is, becomes metav1.Object, err error) {
+	if is, err = meta.Accessor(before); err != nil {
 		return nil, nil, err
 	}
-	new, err = meta.Accessor(sent)
-	return old, new, err
+	becomes, err = meta.Accessor(sent)
+	return is, becomes, err
 }
 
 // mayRenewLock reports whether a call may be a renewal as far as its path and its verb say.

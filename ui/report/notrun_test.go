@@ -56,14 +56,14 @@ func TestCommandThatWasNotRun(t *testing.T) {
 	}
 	page := testutil.ReadFile(t, filepath.Join(dir, PageFile))
 	for _, want := range []string{"The command was not run.", "<b>unknown</b> number of objects", "manifests: a.yaml:1: ", ">skipped<"} {
-		if !strings.Contains(string(page), want) {
+		if !strings.Contains(page, want) {
 			t.Errorf("the page has no %q", want)
 		}
 	}
-	if strings.Contains(string(page), "</b> not healthy") {
+	if strings.Contains(page, "</b> not healthy") {
 		t.Error("the page says how many objects are not healthy, which is unknown")
 	}
-	if objects := testutil.ReadFile(t, filepath.Join(dir, ObjectsFile)); string(objects) != "# The objects were not read.\n" {
+	if objects := testutil.ReadFile(t, filepath.Join(dir, ObjectsFile)); objects != "# The objects were not read.\n" {
 		t.Errorf("%s: %q", ObjectsFile, objects)
 	}
 }
@@ -89,7 +89,7 @@ func TestUnhealthyAfterARefusal(t *testing.T) {
 	if got := suite.Cases[0].Skipped.Message + "; " + suite.Cases[1].Skipped.Message; got != "not judged: InProgress: Replicas: 0/1; not applied" {
 		t.Errorf("got %q", got)
 	}
-	page := string(testutil.ReadFile(t, filepath.Join(dir, PageFile)))
+	page := testutil.ReadFile(t, filepath.Join(dir, PageFile))
 	if !strings.Contains(page, ", not judged") || strings.Contains(page, "</b> not healthy") {
 		t.Error("the page judges the objects")
 	}

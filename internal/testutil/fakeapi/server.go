@@ -53,7 +53,7 @@ func (s Server) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	w.Header().Set("Content-Type", "application/json")
 	out := json.NewEncoder(w)
 	if found := discovery[req.URL.Path]; found != nil {
-		out.Encode(found)
+		_ = out.Encode(found)
 		return
 	}
 	kind, ok := s.kinds[req.URL.Path]
@@ -63,16 +63,16 @@ func (s Server) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	}
 	items := s.Items[kind.Kind]
 	if req.URL.Query().Get("watch") == "" {
-		out.Encode(map[string]any{"apiVersion": kind.APIVersion, "kind": kind.Kind + "List",
+		_ = out.Encode(map[string]any{"apiVersion": kind.APIVersion, "kind": kind.Kind + "List",
 			"metadata": metav1.ListMeta{ResourceVersion: "1"}, "items": items})
 		return
 	}
 	if req.URL.Query().Get("sendInitialEvents") == "true" {
 		for _, item := range items {
-			out.Encode(map[string]any{"type": "ADDED", "object": item})
+			_ = out.Encode(map[string]any{"type": "ADDED", "object": item})
 		}
 	}
-	out.Encode(map[string]any{"type": "BOOKMARK", "object": metav1.PartialObjectMetadata{
+	_ = out.Encode(map[string]any{"type": "BOOKMARK", "object": metav1.PartialObjectMetadata{
 		TypeMeta: kind,
 		ObjectMeta: metav1.ObjectMeta{
 			ResourceVersion: "1",
