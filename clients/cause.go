@@ -291,6 +291,7 @@ type write struct {
 	again           *event   // to whose run it belongs, although that has changed the object before; nil if there is none
 	unseen          []*event // of the written object, which the client had not seen when it read that
 
+	isWorkers    bool      // a process without watches makes it, perhaps for the only one that has watches
 	neverWatched bool      // the client, which has listed what may be its reason
 	watches      []*watch  // whose events may be its reason
 	reported     bool      // the client reports the syncs in which it reacts to events, and this write is of none
@@ -432,7 +433,7 @@ const fullConn = 50
 //
 // A process has one connection over HTTP/2, and others only if one is full; they do not select the same. What its clients with
 // other user agents watch counts, too. Over HTTP/1.1 each watch has a connection. If neither the process of the write
-// nor those of the watches are known, all are meant. Not so those of kubectl: each run is a process of its own.
+// nor those of the watches are known, all are meant, and for some events those of another process: see isOfWorker. Not so those of kubectl: each run is a process of its own.
 func (cl *client) watchesOf(r *request, wr *write) (list []*watch, isKnown bool) {
 	others := r.conn.watchesOfOthers(cl, wr)
 	cl.mu.Lock()
@@ -447,7 +448,8 @@ func (cl *client) watchesOf(r *request, wr *write) (list []*watch, isKnown bool)
 		if own := slices.DeleteFunc(slices.Clone(all), isOther); len(own) > 0 {
 			return own, true
 		}
-		return all, len(all) == 0
+		wr.isWorkers = cl.isOfWorker(wr, all)
+		return all, len(all) == 0 || wr.isWorkers
 	case hasFullConn(cl.watches):
 		others = append(others, slices.DeleteFunc(all, func(w *watch) bool { return w.conn == conn })...)
 	case len(same)+len(others) == 0:
@@ -458,6 +460,18 @@ func (cl *client) watchesOf(r *request, wr *write) (list []*watch, isKnown bool)
 		selected[w.selection()] = true
 	}
 	return append(same, slices.DeleteFunc(others, func(w *watch) bool { return selected[w.selection()] })...), true
+}
+
+// isOfWorker reports whether the process of a write may work for another one of the program, as those of a pool do: only that
+// one watches, and the writing one has not listed anything. The caller holds the lock.
+func (cl *client) isOfWorker(wr *write, watches []*watch) bool {
+	id := wr.process.ID()
+	if id == "" || len(watches) == 0 {
+		return false
+	}
+	watching := watches[0].process.ID()
+	return watching != "" && !slices.ContainsFunc(watches, func(w *watch) bool { return w.process.ID() != watching }) &&
+		!slices.ContainsFunc(cl.lists, func(l list) bool { return l.process.ID() == id })
 }
 
 func onConn(watches []*watch, conn string) (list []*watch) {

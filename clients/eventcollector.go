@@ -35,8 +35,10 @@ func (cl *client) collectEvents(r *request, w *write) {
 			w.neverWatched = !cl.hasWatched() && len(r.conn.watchersOf(cl)) == 0
 		}
 	}
-	if !isKnown {
+	if !isKnown || w.isWorkers {
 		w.runs, w.repeated = nil, nil
+	}
+	if !isKnown {
 		return
 	}
 	if r.call.Status != http.StatusConflict {
@@ -60,12 +62,18 @@ func (c *eventCollector) addFrom(from *watch, kinds *sync.Map) {
 	recent := from.eventsBetween(c.oldest, c.began)
 	c.events = slices.Grow(c.events, len(recent))
 	for i := range recent {
-		if e := &recent[i]; !isShared || !c.mergeSent(e, from) {
+		e := &recent[i]
+		if c.isWorkers && !e.isOf(c.object) && !isOwner(c.write.owners, e.uid) {
+			continue
+		}
+		if !isShared || !c.mergeSent(e, from) {
 			c.add(e.event, c.mayInclude(e), e.traits.name == c.namespace)
 		}
 	}
-	for _, e := range from.foundFor(c.write, kinds) {
-		c.add(e, true, true)
+	if !c.isWorkers {
+		for _, e := range from.foundFor(c.write, kinds) {
+			c.add(e, true, true)
+		}
 	}
 	c.lost = later(c.lost, from.lost)
 }

@@ -43,6 +43,9 @@ func TestCausesOfProcesses(t *testing.T) {
 	}{
 		"restarted":                   {playRestart, tally{right: 4}},
 		"another one watches":         {playOtherWatches, tally{right: 2}},
+		"a worker of the watcher":     {playWorker, tally{right: 4}},
+		"a worker that lists":         {playListingWorker, tally{right: 1}},
+		"a worker of two watchers":    {playWorkerOfTwo, tally{right: 1}},
 		"both watch":                  {playBothWatch, tally{right: 3}},
 		"another one failed":          {playOtherFailed, tally{right: 2}},
 		"another one had a conflict":  {playOtherConflict, tally{right: 2}},
@@ -87,9 +90,47 @@ func playOtherWatches(s *script) {
 	s.watch(sites+"?watch=1")("MODIFIED", site(7))
 	s.isProcess("2")
 	ms(4)
-	s.write("", "POST", settings, owned("ConfigMap", "of-shop", "c1", "12"))
+	s.write("", "POST", settings, object("ConfigMap", "x", "c1", "12"))
 	s.isProcess("1")
 	s.write(updated, "PATCH", sites+"/shop/status", site(13))
+}
+
+// One process watches, and children of it write.
+func playWorker(s *script) {
+	s.isProcess("1")
+	send := s.watch(sites + "?watch=1")
+	send("MODIFIED", site(7))
+	ms(16)
+	s.isProcess("2")
+	s.write(updated, "POST", settings, ofShop("ConfigMap", 12))
+	ms(4)
+	s.write(updated, "PATCH", sites+"/shop/status", site(13))
+	ms(4)
+	s.write("", "POST", settings, object("ConfigMap", "x", "c1", "14"))
+	ms(3000)
+	send("MODIFIED", site(15))
+	ms(16)
+	s.isProcess("3")
+	s.write("Site ns/shop updated 15", "POST", services, ofShop("Service", 16))
+}
+
+func playListingWorker(s *script) {
+	s.isProcess("1")
+	s.watch(sites+"?watch=1")("MODIFIED", site(7))
+	s.isProcess("2")
+	s.list(deployments)
+	ms(4)
+	s.write("", "POST", settings, ofShop("ConfigMap", 12))
+}
+
+func playWorkerOfTwo(s *script) {
+	s.isProcess("1")
+	s.watch(sites+"?watch=1")("MODIFIED", site(7))
+	s.isProcess("2")
+	s.watch(deployments + "?watch=1")
+	s.isProcess("3")
+	ms(4)
+	s.write("", "POST", settings, ofShop("ConfigMap", 12))
 }
 
 func playBothWatch(s *script) {
