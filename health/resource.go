@@ -55,7 +55,7 @@ func notServedError(gvk schema.GroupVersionKind) error {
 	return fmt.Errorf("kind %s in %s: %w", gvk.Kind, gvk.GroupVersion(), errNotServed)
 }
 
-// asNotServed converts the error for a path that is no longer served.
+// asNotServed converts the error for a path that is not served any more.
 func asNotServed(err error, gvk schema.GroupVersionKind) error {
 	if apierrors.IsNotFound(err) {
 		return notServedError(gvk)

@@ -318,7 +318,7 @@ func cutPreemption(message string) string {
 	return before
 }
 
-// cutUselessPreemption is like cutPreemption if preemption is no option for any node, and returns the whole message otherwise.
+// cutUselessPreemption is like cutPreemption if preemption does not help on any node, and returns the whole message otherwise.
 func cutUselessPreemption(message string) string {
 	_, after, _ := strings.Cut(message, preemption)
 	_, reasons, _ := strings.Cut(after, "nodes are available: ")

@@ -247,7 +247,7 @@ func (p *painter) laterNote(it item) string {
 }
 
 // answerNotes says what webhooks and policies did to a write, other than to refuse it, what its answer warns of, and that a
-// heartbeat is missing: its cause is no event.
+// heartbeat is missing, which no event says.
 func (n *Node) answerNotes() (notes []string) {
 	if n.silent {
 		notes = append(notes, "since then no heartbeat of "+words.OneLine(n.Object.Name)+" had arrived")
