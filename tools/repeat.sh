@@ -31,9 +31,15 @@ await_quiet() {
   while awk -v max="$MAX_LOAD" '{ exit !($1 >= max) }' /proc/loadavg; do sleep 10; done
 }
 
-set -m # the other build is a process group of its own, which ends with the round
-beside=
-trap '[ -z "$beside" ] || kill -TERM -- "-$beside" 2>/dev/null || true' EXIT
+# The round and the other build are process groups of their own, which end with the script.
+set -m
+beside= round_pid=
+end_both() {
+  for group in $round_pid $beside; do kill -TERM -- "-$group" 2>/dev/null || true; done
+}
+trap end_both EXIT
+trap 'exit 143' TERM
+trap 'exit 130' INT
 failed=0
 for round in $(seq "$rounds"); do
   await_quiet
@@ -41,7 +47,9 @@ for round in $(seq "$rounds"); do
   build_beside &
   beside=$!
   began=$SECONDS
-  if "$@" >"$log" 2>&1; then
+  "$@" >"$log" 2>&1 &
+  round_pid=$!
+  if wait "$round_pid"; then
     echo "round $round: ok, $((SECONDS - began)) s"
     rm "$log"
   else
@@ -49,7 +57,7 @@ for round in $(seq "$rounds"); do
     echo "round $round: FAILED, $((SECONDS - began)) s: $log"
     grep -E '^(\s*--- FAIL|FAIL|panic:|WARNING: DATA RACE)' "$log" | head -20 || true
   fi
-  kill -TERM -- "-$beside" 2>/dev/null || true
+  end_both
   wait "$beside" 2>/dev/null || true
 done
 echo "$rounds rounds, $failed failed"
