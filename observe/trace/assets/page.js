@@ -29,6 +29,9 @@
 
   const shorten = (s) => (s.length > maxLabel ? s.slice(0, maxLabel - 1) + "…" : s);
 
+  // breakable returns a client's name with its user on a line of its own, which breaks after colons: system:serviceaccount:shop:bot.
+  const breakable = (name) => name.replace(" (", "\n(").split(/(?<=:)/).flatMap((part) => [part, document.createElement("wbr")]);
+
   // anchors returns where cause arrows leave and reach a step.
   const anchors = (s, i) => {
     if (s.kind === "sync") return { from: [x(s.actor), y(i) + 8], to: [x(s.actor), y(i) - 18] };
@@ -40,7 +43,7 @@
   actors.forEach((name, i) => {
     element("line", { class: "life", x1: x(i), x2: x(i), y1: 0, y2: height }, svg);
     const label = document.createElement("span");
-    label.textContent = name;
+    label.append(...breakable(name));
     label.title = name;
     label.dataset.x = x(i);
     header.append(label);
@@ -164,12 +167,12 @@
     svg.setAttribute("width", width * scale);
     svg.setAttribute("height", height * scale);
     header.style.width = `${width * scale}px`;
-    header.style.height = `${46 * Math.max(scale, 0.75)}px`;
     header.style.fontSize = `${Math.max(9, 14 * scale)}px`;
     for (const label of header.children) {
       label.style.left = `${label.dataset.x * scale}px`;
       label.style.width = `${(column - 8) * scale}px`;
     }
+    header.style.height = `${Math.max(...[...header.children].map((label) => label.offsetHeight)) + 12}px`;
     svg.dataset.scale = scale;
   };
   const fit = () => {
