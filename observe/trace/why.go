@@ -229,7 +229,7 @@ func newChain(about observe.Object, what What, n *Node, o Options) *Chain {
 
 // Tree returns the chain as a tree with one branch.
 func (c *Chain) Tree() *Tree {
-	t := &Tree{About: c.About, Start: c.Start, Took: c.Took}
+	t := &Tree{About: c.About, Start: c.Start, Took: c.Took, chain: c}
 	if c.mayLackCauses() {
 		t.Missed = c.Missed
 	}
