@@ -142,11 +142,12 @@ func TestWriteBrowserPages(t *testing.T) {
 	if *pagesDir == "" {
 		t.Skip("run by the tests in tools/browser")
 	}
-	empty := &Tree{About: deployment("web"), Roots: []*Node{}}
+	empty, greedy := &Tree{About: deployment("web"), Roots: []*Node{}}, deployment("greedy")
+	greedy.Namespace = "small"
 	for name, tree := range map[string]*Tree{
 		"trace-cascade": buildTree(t, "cascade", deployment("web"), Options{}), "trace-conflict": buildTree(t, "conflict", deployment("busy"), Options{}),
 		"trace-rollout": buildTree(t, "rollout", deployment("web"), Options{}), "trace-hostile": hostileTree(), "trace-empty": empty,
-		"trace-client": clientTree(),
+		"trace-client": clientTree(), "trace-folded": buildTree(t, "quota", greedy, Options{}),
 	} {
 		page := writeString(t, tree, HTML, Style{})
 		if err := os.WriteFile(filepath.Join(*pagesDir, name+".html"), []byte(page), 0o600); err != nil {

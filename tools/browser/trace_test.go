@@ -189,3 +189,23 @@ func TestTracePageWithEndlessNames(t *testing.T) {
 		t.Errorf("the names are %v pixels high", high)
 	}
 }
+
+// What is folded has a step, which others follow from.
+func TestTracePageFoldsAttempts(t *testing.T) {
+	t.Parallel()
+	b := openPage(t, "trace-folded", 1280, 800)
+	b.do(runScript(`document.querySelector(".step.folded").dispatchEvent(new MouseEvent("click", {bubbles: true}))`))
+	b.saveScreenshot("trace-folded")
+	if label := evaluate[string](b, `document.querySelector(".step.folded text.label").textContent`); !strings.HasPrefix(label, "… ") || !strings.HasSuffix(label, " more attempts failed in the same way") {
+		t.Errorf("the label is %q", label)
+	}
+	if text := evaluate[string](b, `document.getElementById("details").innerText`); !strings.Contains(text, "--all shows them") {
+		t.Errorf("the details are %q", text)
+	}
+	if chain := evaluate[int](b, `document.querySelectorAll(".cause.chosen").length`); chain < 3 {
+		t.Errorf("the chain of the step has %d causes", chain)
+	}
+	if out := evaluate[int](b, labelsOutside); out > 0 {
+		t.Errorf("%d labels are not within the picture", out)
+	}
+}
