@@ -103,6 +103,18 @@ func (q *Why) Chain(records []observe.Record, s trace.Style) (*trace.Chain, erro
 	return nil, err
 }
 
+// ChainOrFirst is Chain or, if the change that is asked for is not recorded, that of the first one that is.
+func (q *Why) ChainOrFirst(records []observe.Record, s trace.Style) (*trace.Chain, error) {
+	first := *q
+	chain, err := q.Chain(records, s)
+	if unknown := new(trace.UnknownChangeError); !errors.As(err, &unknown) || q.Options.What == "" {
+		return chain, err
+	}
+	*q = first
+	q.Options.What = ""
+	return q.Chain(records, s)
+}
+
 // describeLoops says what writes the object again and again, or creates others for it.
 func (q *Why) describeLoops(records []observe.Record) (list []string) {
 	if q.State.Recorded || q.Options.State.Time.IsZero() {

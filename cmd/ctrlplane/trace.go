@@ -4,8 +4,12 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
+	"io"
 	"os"
+	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -117,7 +121,23 @@ func (o *traceFlags) run(cmd *cobra.Command, args []string, follow bool, since t
 		}
 		return err
 	}
-	return tree.Write(cmd.OutOrStdout(), format, traceStyle())
+	return writeTrace(cmd, format, func(out io.Writer) error { return tree.Write(out, format, traceStyle()) })
+}
+
+// writeTrace passes on what write writes in a format, and warns of a diagram that is not drawn where it is pasted.
+func writeTrace(cmd *cobra.Command, f trace.Format, write func(io.Writer) error) error {
+	if f != trace.Mermaid {
+		return write(cmd.OutOrStdout())
+	}
+	var diagram strings.Builder
+	if err := write(&diagram); err != nil {
+		return err
+	}
+	if n := utf8.RuneCountInString(diagram.String()); n > trace.MaxMermaid {
+		writeWarning(cmd.ErrOrStderr(), fmt.Sprintf("the diagram has %d characters: Mermaid draws at most %d by default, as on GitHub (maxTextSize): use -o html", n, trace.MaxMermaid))
+	}
+	_, err := io.WriteString(cmd.OutOrStdout(), diagram.String())
+	return err
 }
 
 // loadRecords opens the control plane or the recording, resolves the object, and reads the

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"io"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -68,7 +69,7 @@ func (o *traceFlags) runWhy(cmd *cobra.Command, args []string) error {
 		NameFields:     func(loops []assert.HotLoop) { src.nameFields(ctx, loops) },
 	}
 	question.BeforeDeletion = o.describeBeforeDeletion(ctx, src, about, records)
-	return question.Write(cmd.OutOrStdout(), records, o.format(), traceStyle())
+	return writeTrace(cmd, o.format(), func(out io.Writer) error { return question.Write(out, records, o.format(), traceStyle()) })
 }
 
 // describeBeforeDeletion says what was wrong with an object that does not exist at the end of a recording, before its deletion

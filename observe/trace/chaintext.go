@@ -102,17 +102,14 @@ func (p *painter) lastReceived(n *Node) string {
 // writeLinks draws the links, except what repeats.
 func (c *Chain) writeLinks(p *painter) {
 	p.fitTimes(slices.Values(c.Links))
-	folded := c.findRounds()
-	if from, to, attempts := c.repetition(); attempts > 0 {
-		folded = []rounds{{from, to, words.Count(attempts, "more attempt") + " in between"}}
-	}
+	folded := c.foldedRounds()
 	for i, n := range c.Links {
 		if len(folded) > 0 && i == folded[0].to {
 			folded = folded[1:]
 		}
 		if len(folded) > 0 && i >= folded[0].from {
 			if i == folded[0].from {
-				p.writeLine(nil, "    ", "    ", p.faint(p.ellipsis()+" "+folded[0].what+": --all shows them"))
+				p.writeFolded(nil, "    ", "    ", folded[0].what)
 			}
 			continue
 		}
@@ -177,6 +174,14 @@ func (c *Chain) reasonOfRemoval(n *Node) *Node {
 		return n.news()
 	}
 	return nil
+}
+
+// foldedRounds returns the links that are not drawn, in order.
+func (c *Chain) foldedRounds() []rounds {
+	if from, to, attempts := c.repetition(); attempts > 0 {
+		return []rounds{{from, to, words.Count(attempts, "more attempt") + " in between"}}
+	}
+	return c.findRounds()
 }
 
 // repetition returns the range of links to leave out, and how many creations it has. A

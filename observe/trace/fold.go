@@ -5,14 +5,15 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/ctrlplane/ctrlplane/internal/words"
 )
 
-// line is an item of the tree or, if folded is set, the first of so many that are not drawn.
+// line is an item of the tree or, if folded is not empty, the first of these, which are not drawn.
 type line struct {
 	item
-	folded int
+	folded []item
 }
 
 // minFolded is how many items are worth a line that stands for them.
@@ -27,11 +28,11 @@ func foldRepeated(items []item, all bool) (list []line) {
 		for same := items[i].repeated(); same != "" && end < len(items) && items[end].repeated() == same; {
 			end++
 		}
-		if between := end - i - 2; between >= minFolded && !all {
-			list = append(list, line{items[i], 0}, line{items[i+1], between}, line{items[end-1], 0})
+		if end-i-2 >= minFolded && !all {
+			list = append(list, line{items[i], nil}, line{items[i+1], items[i+1 : end-1]}, line{items[end-1], nil})
 		} else {
 			for _, it := range items[i:end] {
-				list = append(list, line{it, 0})
+				list = append(list, line{it, nil})
 			}
 		}
 		i = end
@@ -117,15 +118,19 @@ func (n *Node) sameError() string {
 	return text
 }
 
-// writeFolded writes the line that stands for folded ones.
-func (p *painter) writeFolded(l line, lead, rest string) {
-	what := words.Count(l.folded, "more attempt") + " failed in the same way"
-	switch {
+// describeFolded says what a line that stands for folded ones stands for.
+func (l line) describeFolded() string {
+	switch n := len(l.folded); {
 	case l.node.Failed:
+		return words.Count(n, "more attempt") + " failed in the same way"
 	case l.node.Kind == Sync:
-		what = words.Count(l.folded, "more sync") + " like this"
+		return words.Count(n, "more sync") + " like this"
 	default:
-		what = words.Count(l.folded, "more write") + " like this"
+		return words.Count(n, "more write") + " like this"
 	}
-	p.writeLine(l.after(), lead, rest, p.faint(p.ellipsis()+" "+what+": --all shows them"))
+}
+
+// writeFolded writes the line that stands for folded ones.
+func (p *painter) writeFolded(after *time.Duration, lead, rest, what string) {
+	p.writeLine(after, lead, rest, p.faint(p.ellipsis()+" "+what+seeAll))
 }

@@ -8,6 +8,10 @@ import (
 	"github.com/ctrlplane/ctrlplane/internal/words"
 )
 
+// MaxMermaid is how many characters a diagram may have by Mermaid's default of maxTextSize. In place of a longer one, GitHub
+// and others show an error.
+const MaxMermaid = 50_000
+
 // writeMermaid draws a sequence diagram of writes, events and syncs.
 func (t *Tree) writeMermaid(w io.Writer) error {
 	p := t.phrases()
@@ -15,34 +19,42 @@ func (t *Tree) writeMermaid(w io.Writer) error {
 	b.WriteString("sequenceDiagram\n")
 	b.WriteString("  participant api as API server\n")
 	names := map[string]string{ofAPIServer: "api"}
-	nodes := t.nodesByTime()
-	for _, n := range nodes {
-		if lane := n.laneName(); names[lane] == "" {
+	steps := t.drawnSteps()
+	for _, s := range steps {
+		if lane := s.first().laneName(); names[lane] == "" {
 			names[lane] = fmt.Sprintf("c%d", len(names))
 			fmt.Fprintf(&b, "  participant %s as %s\n", names[lane], escapeMermaid(lane))
 		}
 	}
-	for _, s := range p.diagramSteps(nodes, names) {
+	for _, s := range p.diagramSteps(steps, names) {
 		fmt.Fprintf(&b, "  %s\n", s)
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
 }
 
-// diagramSteps returns the lines of the diagram, one per node.
-func (p phrases) diagramSteps(nodes []*Node, names map[string]string) []string {
+// diagramSteps returns the lines of the diagram, one per step.
+func (p phrases) diagramSteps(steps []step, names map[string]string) []string {
 	var list []string
-	for _, n := range nodes {
+	for _, s := range steps {
+		n := s.first()
 		who, when := names[n.laneName()], "+"+p.formatOffset(n.After)
 		unsure := ""
 		if n.isLikely() {
 			unsure = " (likely)"
+		}
+		if s.folded != "" {
+			list = append(list, fmt.Sprintf("Note over %s: %s %s", who, when, escapeMermaid(s.foldedText()+seeAll)))
+			continue
 		}
 		switch n.Kind {
 		case Call, Outside:
 			arrow, what := "->>", p.requestName(n)
 			if n.gotError() {
 				what += ": " + p.describeFailure(n)
+			}
+			if n.isRetriedConflict() {
+				what += ", retried"
 			}
 			if n.Failed {
 				arrow = "-x"
@@ -57,7 +69,8 @@ func (p phrases) diagramSteps(nodes []*Node, names map[string]string) []string {
 	return list
 }
 
-// escapeMermaid removes characters with a meaning in Mermaid.
+// escapeMermaid replaces characters with a meaning in Mermaid: a line may end with a semicolon, and comments begin with # or %%.
+// Behind the first colon of a line and in the name of a participant, others have none.
 func escapeMermaid(s string) string {
-	return strings.NewReplacer(";", ",", "#", "", "%%", "%", ":", " ").Replace(words.OneLine(s))
+	return strings.NewReplacer(";", ",", "#", "#35;", "%%", "%").Replace(words.OneLine(s))
 }

@@ -33,7 +33,7 @@ type diagram struct {
 	Steps  []pageStep `json:"steps"`  // in chronological order
 }
 
-// pageStep is a node of the tree.
+// pageStep is a node of the tree, or several that are folded.
 type pageStep struct {
 	Kind   Kind        `json:"kind"`
 	Actor  int         `json:"actor"` // index of the controller or client
@@ -44,6 +44,9 @@ type pageStep struct {
 	Likely bool        `json:"likely,omitempty"`
 	Facts  [][2]string `json:"facts"` // names and values
 }
+
+// folded is the kind of a step that stands for several nodes.
+const folded Kind = "folded"
 
 // apiServer is the name of the first actor.
 const apiServer = "API server"
@@ -60,28 +63,34 @@ func (t *Tree) writePage(w io.Writer) error {
 }
 
 func (p phrases) newDiagram(t *Tree) diagram {
-	nodes := t.nodesByTime()
 	d := diagram{Actors: []string{apiServer}, Steps: []pageStep{}}
+	steps := t.drawnSteps()
 	at, index := map[string]int{}, map[string]int{}
-	for i, n := range nodes {
-		name := p.actor(n)
+	for i, s := range steps {
+		name := p.actor(s.first())
 		if at[name] == 0 {
 			at[name] = len(d.Actors)
 			d.Actors = append(d.Actors, name)
 		}
-		index[n.ID] = i
+		for _, n := range s.nodes {
+			index[n.ID] = i
+		}
 	}
-	for _, n := range nodes {
-		s := pageStep{
+	for i, s := range steps {
+		n := s.first()
+		drawn := pageStep{
 			Kind: n.Kind, Actor: at[p.actor(n)], Clock: "+" + p.formatOffset(n.After), Label: words.OneLine(p.stepLabel(n)), Tone: stepTone(n),
 			Cause: -1, Facts: p.stepFacts(n),
 		}
+		if s.folded != "" {
+			drawn.Kind, drawn.Label, drawn.Facts = folded, s.foldedText(), [][2]string{{"What", s.foldedText() + seeAll}}
+		}
 		if n.Cause != nil {
-			if from, known := index[n.Cause.ID]; known {
-				s.Cause, s.Likely = from, n.isLikely()
+			if from, known := index[n.Cause.ID]; known && from != i {
+				drawn.Cause, drawn.Likely = from, n.isLikely()
 			}
 		}
-		d.Steps = append(d.Steps, s)
+		d.Steps = append(d.Steps, drawn)
 	}
 	return d
 }

@@ -43,6 +43,16 @@ func hostileTree() *Tree {
 	return &Tree{About: about, Start: start, Took: time.Second, Missed: 7, Roots: []*Node{root}}
 }
 
+// clientTree has writes of clients with long names.
+func clientTree() *Tree {
+	about := deployment("web")
+	t := &Tree{About: about}
+	for i, name := range []string{"shop-operator (system:serviceaccount:default:bot)", "kubectl (kubernetes-admin)", "controller-manager-of-the-shop (system:serviceaccount:shop-production:operator)"} {
+		t.Roots = append(t.Roots, &Node{ID: fmt.Sprint("call", i), Kind: Call, Controller: name, Verb: "update", Object: &about, Status: 200, root: true, byClient: true})
+	}
+	return t
+}
+
 // TestDiagram writes what the page draws.
 func TestDiagram(t *testing.T) {
 	for name, about := range map[string]observe.Object{"cascade": deployment("web"), "conflict": deployment("busy")} {
@@ -132,10 +142,12 @@ func TestWriteBrowserPages(t *testing.T) {
 	if *pagesDir == "" {
 		t.Skip("run by the tests in tools/browser")
 	}
-	empty := &Tree{About: deployment("web"), Roots: []*Node{}}
+	empty, greedy := &Tree{About: deployment("web"), Roots: []*Node{}}, deployment("greedy")
+	greedy.Namespace = "small"
 	for name, tree := range map[string]*Tree{
 		"trace-cascade": buildTree(t, "cascade", deployment("web"), Options{}), "trace-conflict": buildTree(t, "conflict", deployment("busy"), Options{}),
 		"trace-rollout": buildTree(t, "rollout", deployment("web"), Options{}), "trace-hostile": hostileTree(), "trace-empty": empty,
+		"trace-client": clientTree(), "trace-folded": buildTree(t, "quota", greedy, Options{}),
 	} {
 		page := writeString(t, tree, HTML, Style{})
 		if err := os.WriteFile(filepath.Join(*pagesDir, name+".html"), []byte(page), 0o600); err != nil {

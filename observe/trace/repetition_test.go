@@ -2,6 +2,8 @@ package trace
 
 import (
 	"fmt"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -86,6 +88,85 @@ func TestHintsNameTheOption(t *testing.T) {
 		if !strings.Contains(text, ": --all shows them") {
 			t.Errorf("no hint:\n%s", text)
 		}
+	}
+}
+
+// Diagrams fold what the text folds, and say so in the same words.
+func TestDiagramsFoldWhatTheTextFolds(t *testing.T) {
+	greedy := deployment("greedy")
+	greedy.Namespace = "small"
+	tree := func(journal string, about observe.Object) func(all bool) writer {
+		return func(all bool) writer { return buildTree(t, journal, about, Options{All: all}) }
+	}
+	loop := loopJournal(60, 0, "")
+	widget := loop[0].Event.(*observe.Delivered).Object
+	hint := regexp.MustCompile(`… .*: --all shows them`)
+	for name, build := range map[string]func(all bool) writer{ // the chain begins with a sync
+		"attempts": tree("quota", greedy),
+		"rounds": func(all bool) writer {
+			tree, err := Build(loop, widget, Options{All: all})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return tree
+		},
+		"chain": func(all bool) writer { return retriedJob(9, all) },
+	} {
+		hints := hint.FindAllString(writeString(t, build(false), Text, Style{}), -1)
+		if len(hints) == 0 {
+			t.Errorf("%s: the text folds nothing", name)
+		}
+		for _, f := range []Format{Mermaid, HTML} {
+			folded, all := writeString(t, build(false), f, Style{}), writeString(t, build(true), f, Style{})
+			for _, h := range hints {
+				if n := strings.Count(folded, h); n == 0 || strings.Contains(all, h) {
+					t.Errorf("%s, %s: %q is said %d times; with --all: %v", name, f, h, n, strings.Contains(all, h))
+				}
+			}
+			if len(folded) >= len(all) {
+				t.Errorf("%s, %s: %d characters, with --all %d", name, f, len(folded), len(all))
+			}
+		}
+	}
+}
+
+// Each step follows from another one that is drawn, also if its cause is folded.
+func TestFoldedStepsHaveCauses(t *testing.T) {
+	greedy := deployment("greedy")
+	greedy.Namespace = "small"
+	steps := phrases{}.newDiagram(buildTree(t, "quota", greedy, Options{})).Steps
+	folded := 0
+	for i, s := range steps {
+		if s.Cause >= i || s.Cause < 0 && i > 0 {
+			t.Errorf("step %d %q has cause %d", i, s.Label, s.Cause)
+		}
+		if s.Kind != "folded" {
+			continue
+		}
+		folded++
+		if s.Tone != "bad" || s.Label != strings.TrimSuffix(s.Facts[0][1], ": --all shows them") {
+			t.Errorf("step %d: %+v", i, s)
+		}
+		if !slices.ContainsFunc(steps, func(o pageStep) bool { return o.Cause == i }) {
+			t.Errorf("nothing follows from step %d", i)
+		}
+	}
+	if folded == 0 {
+		t.Error("nothing is folded")
+	}
+}
+
+// A diagram has the colons of texts and names, and says which conflicts were retried.
+func TestMermaidKeepsColons(t *testing.T) {
+	about := deployment("busy")
+	got := writeString(t, buildTree(t, "conflict", about, Options{}), Mermaid, Style{})
+	for _, want := range []string{"conflict: deployment-controller had modified the object to version 223, retried", "conflict: it had itself modified the object to version 228, retried"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("no %q in\n%s", want, got)
+		}
+	}
+	if got, want := writeString(t, clientTree(), Mermaid, Style{}), "participant c1 as shop-operator (system:serviceaccount:default:bot)"; !strings.Contains(got, want) {
+		t.Errorf("no %q in\n%s", want, got)
 	}
 }
 

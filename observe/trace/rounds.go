@@ -131,10 +131,7 @@ func (t *Tree) findRounds() map[*Node]foldedRounds {
 	if t.all {
 		return f.found
 	}
-	var below []item
-	for _, n := range t.Roots {
-		below = append(below, item{n, n})
-	}
+	below := t.rootItems()
 	for len(below) > 0 {
 		it := below[len(below)-1]
 		below = append(below[:len(below)-1], childItems(it.node)...)

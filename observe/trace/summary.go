@@ -13,8 +13,11 @@ import (
 
 // summarize says in one sentence what happened.
 func (t *Tree) summarize(p phrases) string {
-	if len(t.Roots) == 0 {
+	switch {
+	case len(t.Roots) == 0:
 		return ""
+	case t.chain != nil: // it may begin with a sync
+		return t.chain.summarize(p)
 	}
 	e := newEffects(p)
 	for _, n := range t.below {

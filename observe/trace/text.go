@@ -24,13 +24,9 @@ func (t *Tree) writeText(w io.Writer, s Style) error {
 	p.rounds = t.findRounds()
 	p.fitTimes(t.All())
 	p.b.WriteString("\n")
-	roots := make([]item, len(t.Roots))
-	for i, n := range t.Roots {
-		roots[i] = item{n, n}
-	}
-	for _, r := range foldRepeated(roots, t.all) {
-		if r.folded > 0 {
-			p.writeFolded(r, "", "")
+	for _, r := range foldRepeated(t.rootItems(), t.all) {
+		if len(r.folded) > 0 {
+			p.writeFolded(r.after(), "", "", r.describeFolded())
 			continue
 		}
 		p.writeBranch(r.item, "", "", "", t.all)
@@ -63,6 +59,14 @@ func (p *painter) writeIncomplete(t *Tree) {
 // item is a line of the tree: a node, or an event (top) with a sync that it caused
 // (node).
 type item struct{ top, node *Node }
+
+func (t *Tree) rootItems() []item {
+	roots := make([]item, len(t.Roots))
+	for i, n := range t.Roots {
+		roots[i] = item{n, n}
+	}
+	return roots
+}
 
 // after returns the time of the line: that of the event, or of a write that no sync made, as of a client: there may
 // be many for one event.
@@ -136,7 +140,7 @@ func (t *Tree) idleNote() string {
 // it, with chain, several as branches, with rest. So only branches need room to the right.
 func (p *painter) writeBranch(it item, lead, chain, rest string, all bool) {
 	if folded, ok := p.rounds[it.node]; ok {
-		p.writeLine(it.after(), chain, chain, p.faint(p.ellipsis()+" "+describeRounds(folded.count)+": --all shows them"))
+		p.writeFolded(it.after(), chain, chain, describeRounds(folded.count))
 		p.writeBranch(folded.next, lead, chain, rest, all)
 		return
 	}
@@ -160,8 +164,8 @@ func (p *painter) writeBranch(it item, lead, chain, rest string, all bool) {
 	}
 	for i, c := range items {
 		below := rest + p.bar()
-		if c.folded > 0 {
-			p.writeFolded(c, below, below)
+		if len(c.folded) > 0 {
+			p.writeFolded(c.after(), below, below, c.describeFolded())
 			continue
 		}
 		last := i == len(items)-1

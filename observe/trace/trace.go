@@ -56,12 +56,13 @@ type Tree struct {
 	Missed uint64         `json:"missed,omitempty"`
 	Roots  []*Node        `json:"roots"`
 
-	all            bool    // the text folds nothing
+	all            bool    // texts and diagrams fold nothing
 	controller     string  // Options.Controller
 	below          []*Node // what follows from the roots, also what Controller and Depth leave out
 	completeAfter  uint64
 	unchangedRoots int // the number of writes to the object without changes that are left out
 	unexplained    []*Node
+	chain          *Chain // that is drawn as a tree with one branch
 }
 
 // ErrNoRecords says that no record is about the object.

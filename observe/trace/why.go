@@ -43,6 +43,8 @@ type Chain struct {
 	// recorded end.
 	Since  []*Node `json:"since,omitempty"`
 	Missed uint64  `json:"missed,omitempty"`
+	// Recorded has those of Created, Changed and Deleted that are recorded and can be explained.
+	Recorded []What `json:"recorded,omitempty"`
 	// Now is what is wrong with the object at present, as "ctrlplane wait" says it.
 	Now string `json:"now,omitempty"`
 	// Failing says which controllers fail for the object at present, one sentence each.
@@ -84,11 +86,13 @@ func (g *graph) why(mine []*Node, records []observe.Record, about observe.Object
 	last := newLastWrites(mine, about)
 	what := cmp.Or(o.What, last.firstRecorded())
 	n := toExplain(g.nodes, last, what, about)
+	recorded := g.explainable(last, about)
 	last.forgetMadeUp(mine, about)
 	if n == nil {
 		return nil, newUnknownChangeError(about, what, records, last, o)
 	}
 	c := newChain(about, what, n, o)
+	c.Recorded = recorded
 	c.quoteReason(records)
 	c.addRefusedEvictions(mine)
 	c.addSince(last)
@@ -105,6 +109,11 @@ func (g *graph) why(mine []*Node, records []observe.Record, about observe.Object
 		c.Failing = append(c.Failing, p.describeFailedEffect(f, o.State.Time))
 	}
 	return c, nil
+}
+
+// explainable returns the changes other than refused and failed ones that can be explained.
+func (g *graph) explainable(last *lastWrites, about observe.Object) []What {
+	return slices.DeleteFunc([]What{Created, Changed, Deleted}, func(w What) bool { return toExplain(g.nodes, last, w, about) == nil })
 }
 
 // inStoredOrder returns the nodes about an object, which are in the order in which they began, in that of the
@@ -229,7 +238,7 @@ func newChain(about observe.Object, what What, n *Node, o Options) *Chain {
 
 // Tree returns the chain as a tree with one branch.
 func (c *Chain) Tree() *Tree {
-	t := &Tree{About: c.About, Start: c.Start, Took: c.Took}
+	t := &Tree{About: c.About, Start: c.Start, Took: c.Took, chain: c}
 	if c.mayLackCauses() {
 		t.Missed = c.Missed
 	}

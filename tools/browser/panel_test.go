@@ -136,6 +136,27 @@ func TestWebPageTraceOfAHotLoop(t *testing.T) {
 	}
 }
 
+// TestWebPageExplainsEachChange begins with the change of a line of the activity, and goes on to the others.
+func TestWebPageExplainsEachChange(t *testing.T) {
+	t.Parallel()
+	p := openClass(t, 1280, 720, nil)
+	p.await(`!picture.session.fresh`)
+	about := observe.Object{Resource: "configmaps", Kind: "ConfigMap", Namespace: "default", Name: "asked"}
+	p.class.change(func() {
+		for i, verb := range []string{"create", "patch", "delete"} {
+			p.class.append(&observe.Called{Controller: "kubectl (kubernetes-admin)", Client: &observe.Caller{}, Verb: verb, Object: about, Status: []int{201, 200, 200}[i], ResourceVersion: []string{"7", "8", ""}[i]})
+		}
+	})
+	const line = `[...document.querySelectorAll("#feed li button")].find((l) => l.textContent.includes("changes") && l.textContent.includes("asked"))`
+	p.await(line)
+	p.do(runScript(line + `.click()`))
+	p.await(`document.querySelector("#panel h3")?.textContent === "Why was it changed?"`)
+	for _, next := range []string{"deleted", "created"} {
+		p.do(runScript(fmt.Sprintf(`[...document.querySelectorAll("#panel .names button")].find((b) => b.textContent === "Why was it %s?").click()`, next)))
+		p.await(fmt.Sprintf(`document.querySelector("#panel h3")?.textContent === "Why was it %s?"`, next))
+	}
+}
+
 // TestWebPageDelayedKeys: how many keys are delayed is an upper bound.
 func TestWebPageDelayedKeys(t *testing.T) {
 	t.Parallel()

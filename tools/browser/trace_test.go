@@ -155,3 +155,57 @@ func TestTracePageWithoutSteps(t *testing.T) {
 	b.do(chromedp.KeyEvent(kb.ArrowRight), chromedp.KeyEvent(kb.ArrowLeft), chromedp.KeyEvent("0"))
 	b.requireShown("without steps", 0)
 }
+
+// The names above the columns are complete, at any zoom: a client's has its user, too.
+func TestTracePageNamesActors(t *testing.T) {
+	t.Parallel()
+	const outside = `(() => {
+		const frame = document.getElementById("picture").getBoundingClientRect();
+		return [...document.querySelectorAll("#actors span")].filter((s) => {
+			return s.getBoundingClientRect().top < frame.top || s.scrollHeight > s.clientHeight;
+		}).map((s) => s.title);
+	})()`
+	b := openPage(t, "trace-client", 1200, 700)
+	b.saveScreenshot("trace-client")
+	for _, key := range []string{"", "+", "0", "-"} {
+		if key != "" {
+			b.do(chromedp.KeyEvent(key))
+		}
+		if cut := evaluate[[]string](b, outside); len(cut) > 0 {
+			t.Errorf("after %q these names are cut: %q", key, cut)
+		}
+	}
+	const text = `document.querySelectorAll("#actors span")[1].innerText`
+	if got, want := evaluate[string](b, text), "shop-operator\n(system:serviceaccount:default:bot)"; got != want {
+		t.Errorf("the name of the client is %q, want %q", got, want)
+	}
+}
+
+// A name that does not end is cut behind its first lines, and does not cover the picture.
+func TestTracePageWithEndlessNames(t *testing.T) {
+	t.Parallel()
+	b := openPage(t, "trace-hostile", 1280, 800)
+	if high := evaluate[float64](b, `document.getElementById("actors").offsetHeight`); high > 150 {
+		t.Errorf("the names are %v pixels high", high)
+	}
+}
+
+// What is folded has a step, which others follow from.
+func TestTracePageFoldsAttempts(t *testing.T) {
+	t.Parallel()
+	b := openPage(t, "trace-folded", 1280, 800)
+	b.do(runScript(`document.querySelector(".step.folded").dispatchEvent(new MouseEvent("click", {bubbles: true}))`))
+	b.saveScreenshot("trace-folded")
+	if label := evaluate[string](b, `document.querySelector(".step.folded text.label").textContent`); !strings.HasPrefix(label, "… ") || !strings.HasSuffix(label, " more attempts failed in the same way") {
+		t.Errorf("the label is %q", label)
+	}
+	if text := evaluate[string](b, `document.getElementById("details").innerText`); !strings.Contains(text, "--all shows them") {
+		t.Errorf("the details are %q", text)
+	}
+	if chain := evaluate[int](b, `document.querySelectorAll(".cause.chosen").length`); chain < 3 {
+		t.Errorf("the chain of the step has %d causes", chain)
+	}
+	if out := evaluate[int](b, labelsOutside); out > 0 {
+		t.Errorf("%d labels are not within the picture", out)
+	}
+}

@@ -97,12 +97,13 @@ type mermaidDiagram struct {
 	Notes  []string
 	Blocks int    // of types that we do not write, such as loops
 	SVG    string // the start of the picture
+	Text   string // of the picture
 	Ran    bool   // a script in a name
 }
 
 // readMermaid is a script that reads and draws a diagram.
 const readMermaid = `(async (text) => {
-	const read = { Error: "", Actors: [], Arrows: [], Notes: [], Blocks: 0, SVG: "", Ran: false };
+	const read = { Error: "", Actors: [], Arrows: [], Notes: [], Blocks: 0, SVG: "", Text: "", Ran: false };
 	window.alert = () => { read.Ran = true; };
 	try {
 		const { db } = await mermaid.mermaidAPI.getDiagramFromText(text);
@@ -113,7 +114,9 @@ const readMermaid = `(async (text) => {
 			else if (m.from && m.to) read.Arrows.push(of);
 			else read.Blocks++;
 		}
-		read.SVG = (await mermaid.render("picture", text)).svg.slice(0, 100);
+		const { svg } = await mermaid.render("picture", text);
+		read.SVG = svg.slice(0, 100);
+		read.Text = new DOMParser().parseFromString(svg, "text/html").body.textContent;
 	} catch (e) {
 		read.Error = String(e && e.message || e);
 	}
@@ -147,6 +150,13 @@ func TestMermaidReadsSequences(t *testing.T) {
 		}
 		if want := strings.Count(text, "\n  participant "); len(got.Actors) != want || want < len(actors) {
 			t.Errorf("%d actors, want %d, and those of %d controllers: %q", len(got.Actors), want, len(actors), got.Actors)
+		}
+		if strings.HasSuffix(t.Name(), "/hostile") {
+			for _, text := range []string{"a: b: c", "title: x", "::icon", "a # b #59, c", "update ConfigMap x,y:z# status: 422: a: b: c"} {
+				if !strings.Contains(got.Text, text) {
+					t.Errorf("the picture lacks %q", text)
+				}
+			}
 		}
 		n := countNodes(tree)
 		if want := n[trace.Call] + n[trace.Event] + n[trace.Outside]; len(got.Arrows) != want {

@@ -121,7 +121,7 @@ func (m model) overlayKeys() (keys []headerField) {
 	}
 	if hasStory(m) {
 		add("t", "trace", 1)
-		add("w", "why", 1)
+		add("w", strings.TrimSpace("why "+string(m.text.nextWhy)), 1)
 	}
 	if m.text.object != nil {
 		add("e", "YAML", 1)

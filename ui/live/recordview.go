@@ -26,7 +26,7 @@ func (m model) openRecord(r observe.Record) model {
 		fmt.Fprintf(&copied, "%s: %s\n", f.label, f.value)
 	}
 	t := textView{
-		title: strings.TrimSpace(item.verb + " " + item.subject), object: item.object, key: keyOf(r), copied: copied.String(),
+		title: strings.TrimSpace(item.verb + " " + item.subject), object: item.object, key: keyOf(r), nextWhy: whatOf(r), copied: copied.String(),
 		lines: func(_ model, w int) []line { return fieldLines(fields, w) },
 	}
 	if item.controller != bootSource {

@@ -2,6 +2,8 @@ package live
 
 import (
 	"context"
+	"net/http"
+	"slices"
 	"strings"
 
 	tea "charm.land/bubbletea/v2"
@@ -16,6 +18,7 @@ import (
 type storyResult struct {
 	title, text string
 	object      observe.Object
+	nextWhy     trace.What // as of textView
 	err         error
 	generation  int // of what was shown when it was asked for
 }
@@ -98,19 +101,52 @@ func keyOf(r observe.Record) *queueKey {
 	return nil
 }
 
+// subject is what t and w are about: an object or, without one, that of a key.
+type subject struct {
+	object *observe.Object
+	key    *queueKey
+	what   trace.What // that w explains; "" = the first change that is recorded
+}
+
+// selectedChange returns which change of the selected object w explains: that of a line of Activity or, in a text
+// that explains another one, the next.
+func (m model) selectedChange() trace.What {
+	if m.overlay == textOverlay {
+		return m.text.nextWhy
+	}
+	if e, ok := m.selectedEntry(); ok && m.currentScreen().focus == feedPane {
+		return whatOf(e.record)
+	}
+	return ""
+}
+
+// whatOf returns the change that a record is about; "" if it is none.
+func whatOf(r observe.Record) trace.What {
+	e, is := r.Event.(*observe.Called)
+	switch {
+	case !is, e.Status == 0, e.Status >= http.StatusBadRequest, observe.IsRead(e.Verb), e.Verb == observe.VerbRestore:
+		return ""
+	case e.Verb == "delete", e.Verb == "deletecollection", e.Subresource == "eviction":
+		return trace.Deleted
+	case observe.Creates(e.Verb, e.Subresource, e.Status):
+		return trace.Created
+	}
+	return trace.Changed
+}
+
 // tellStory fetches what happened because of the selected object, or what led to it.
 func (m model) tellStory(a action) (model, tea.Cmd) {
-	o, key := m.selectedObject(), m.selectedKey()
+	of := subject{m.selectedObject(), m.selectedKey(), m.selectedChange()}
 	switch {
-	case o == nil && key == nil:
+	case of.object == nil && of.key == nil:
 		m.message = m.nothingSelectedText()
 		return m, nil
-	case o == nil && key.key == "":
+	case of.object == nil && of.key.key == "":
 		m.message = "the key of this sync is not known: its calls and log lines name no object"
 		return m, nil
 	}
 	m.message = "reading the records" + m.theme.ellipsis()
-	return m, m.storyCmd(a, o, key)
+	return m, m.storyCmd(a, of)
 }
 
 // nothingSelectedText says how to select an object: in the past none can be listed.
@@ -129,8 +165,8 @@ func (m model) nothingSelectedText() string {
 }
 
 // storyCmd returns a command that tells a story in the background.
-func (m model) storyCmd(a action, selected *observe.Object, key *queueKey) tea.Cmd {
-	outer, generation, tell := m.ctx, m.generation, m.storyFunc(a, selected, key)
+func (m model) storyCmd(a action, of subject) tea.Cmd {
+	outer, generation, tell := m.ctx, m.generation, m.storyFunc(a, of)
 	return func() tea.Msg {
 		ctx, cancel := context.WithTimeout(outer, pullTimeout)
 		defer cancel()
@@ -140,8 +176,8 @@ func (m model) storyCmd(a action, selected *observe.Object, key *queueKey) tea.C
 	}
 }
 
-// storyFunc tells the story of an object or, without one, of the object of a key.
-func (m model) storyFunc(a action, selected *observe.Object, key *queueKey) func(context.Context) storyResult {
+// storyFunc tells the story of a subject.
+func (m model) storyFunc(a action, of subject) func(context.Context) storyResult {
 	source, browser, isPast := m.shownSource(), m.browser, m.past != nil
 	style := trace.Style{ASCII: m.theme.ascii, Zone: m.zone, Width: max(m.width-3, minWidth)}
 	return func(ctx context.Context) storyResult {
@@ -151,9 +187,9 @@ func (m model) storyFunc(a action, selected *observe.Object, key *queueKey) func
 			return storyResult{err: err}
 		}
 		var o observe.Object
-		if selected != nil {
-			o = *selected
-		} else if o, err = trace.FindKey(records, key.controller, key.queue, key.key); err != nil {
+		if of.object != nil {
+			o = *of.object
+		} else if o, err = trace.FindKey(records, of.key.controller, of.key.queue, of.key.key); err != nil {
 			return storyResult{err: err}
 		}
 		if a == showTrace {
@@ -162,6 +198,7 @@ func (m model) storyFunc(a action, selected *observe.Object, key *queueKey) func
 		if err := options.ReadFailing(ctx, source, records, o); err != nil {
 			return storyResult{err: err}
 		}
+		options.What, options.WhyChanged, options.WhyDeleted = of.what, "w", "w"
 		why := ui.Why{About: o, Options: options, Trace: "The key t"}
 		switch {
 		case isPast:
@@ -182,14 +219,32 @@ func traceStory(records []observe.Record, o observe.Object, options trace.Option
 	return storyResult{object: o, title: "Trace of " + o.String(), text: text.String(), err: err}
 }
 
+// whyStory explains the change that is asked for or, if that is not recorded, the first that is.
 func whyStory(why ui.Why, records []observe.Record, style trace.Style) storyResult {
 	var text strings.Builder
-	err := why.Write(&text, records, trace.Text, style)
+	chain, err := why.ChainOrFirst(records, style)
+	r := storyResult{object: why.About, title: "Why " + why.About.String()}
+	if err == nil {
+		r.err, r.nextWhy = chain.Write(&text, trace.Text, style), nextWhy(chain)
+		r.text = text.String()
+		return r
+	}
+	err = why.Write(&text, records, trace.Text, style)
 	if err != nil && text.Len() > 0 { // what is known at present
 		text.WriteString("\n" + err.Error() + "\n")
 		err = nil
 	}
-	return storyResult{object: why.About, title: "Why " + why.About.String(), text: text.String(), err: err}
+	r.text, r.err = text.String(), err
+	return r
+}
+
+// nextWhy returns the recorded change that comes after the explained one, in a circle; "" if there is none.
+func nextWhy(c *trace.Chain) trace.What {
+	at := slices.Index(c.Recorded, c.What)
+	if len(c.Recorded) == 0 || len(c.Recorded) == 1 && at == 0 {
+		return ""
+	}
+	return c.Recorded[(at+1)%len(c.Recorded)]
 }
 
 // applyStory shows a story, unless what it is about is not shown any more. One that arrives while
@@ -208,5 +263,5 @@ func (m model) applyStory(r storyResult) model {
 		m.message = words.OneLine(r.title) + " is not shown: something else was asked or typed when it arrived"
 		return m
 	}
-	return m.openText(textView{title: r.title, object: &r.object, copied: r.text, lines: plainLines(r.text)})
+	return m.openText(textView{title: r.title, object: &r.object, nextWhy: r.nextWhy, copied: r.text, lines: plainLines(r.text)})
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/ctrlplane/ctrlplane/observe"
+	"github.com/ctrlplane/ctrlplane/observe/trace"
 )
 
 // brokenJob0 is the object of the first of failingKeys.
@@ -44,7 +45,7 @@ func TestStoriesSayWhatFailsAndWorks(t *testing.T) {
 	} {
 		source := &fixedSource{snapshot: c.snapshot, records: createdJob()}
 		m := newPlainModel(t, Options{Source: source}, 140, 30)
-		told := m.storyCmd(c.key, &brokenJob0, nil)().(storyResult)
+		told := m.storyCmd(c.key, subject{object: &brokenJob0})().(storyResult)
 		if got := strings.Join(strings.Fields(told.text), " "); told.err != nil || !strings.Contains(got, c.want) {
 			t.Errorf("%s: %v, want %q in\n%s", name, told.err, c.want, got)
 		}
@@ -57,7 +58,7 @@ func TestWhyOfOldObjects(t *testing.T) {
 	source.listing.Items[0].Object = brokenJob0
 	source.records = recordsOf(&observe.Delivered{Controller: "job-controller", Change: observe.Listed, Object: brokenJob0, Queues: []string{"job"}})
 	m := newPlainModel(t, Options{Source: source}, 140, 30)
-	told := m.storyCmd(showWhy, &brokenJob0, nil)().(storyResult)
+	told := m.storyCmd(showWhy, subject{object: &brokenJob0})().(storyResult)
 	const want = "It is not ready: Pod has failed. What led to it is not known: the records begin at 12:00:03.766, with the last start of the control plane. The key t shows what is recorded."
 	if got := strings.Join(strings.Fields(told.text), " "); told.err != nil || got != want {
 		t.Errorf("%v, got\n%s", told.err, got)
@@ -78,7 +79,7 @@ func TestLateStories(t *testing.T) {
 		source := sourceWithHeldWrites()
 		source.records = sampleRecords()
 		m := modelOnQueue(t, source, "endpoint_slice")
-		story := m.storyCmd(showTrace, &webPod, nil)()
+		story := m.storyCmd(showTrace, subject{object: &webPod})()
 		m = pressKeys(t, m, c.keys...)
 		was := m.overlay
 		m = sendMsgs(t, m, story)
@@ -95,9 +96,115 @@ func TestLateStories(t *testing.T) {
 // A story of the present does not cover the past, and one of the past not the present.
 func TestStoriesOfAnotherTime(t *testing.T) {
 	m := newReplayModel(t, writeRecording(t, frames()), 100, 24)
-	story := m.storyCmd(showTrace, &webPod, nil)()
+	story := m.storyCmd(showTrace, subject{object: &webPod})()
 	m.generation++
 	if m = sendMsgs(t, m, story); m.overlay != noOverlay || m.message != "" {
 		t.Errorf("overlay %d, message %q", m.overlay, m.message)
+	}
+}
+
+// changedJob are records of a Job that a client creates, changes and deletes.
+func changedJob() []observe.Record {
+	byClient := &observe.Caller{User: "kubernetes-admin"}
+	wrote := func(version string, deleted bool) []observe.Written {
+		return []observe.Written{{Resource: "jobs.batch", Namespace: brokenJob0.Namespace, Name: brokenJob0.Name, ResourceVersion: version, Deleted: deleted}}
+	}
+	return recordsOf(
+		&observe.Called{Controller: "kubectl (admin)", Verb: "create", Object: brokenJob0, Status: 201, ResourceVersion: "7", Took: time.Millisecond, Client: byClient, Wrote: wrote("7", false)},
+		&observe.Called{Controller: "kubectl (admin)", Verb: "patch", Object: brokenJob0, Status: 200, ResourceVersion: "9", Took: time.Millisecond, Client: byClient, Wrote: wrote("9", false)},
+		&observe.Called{Controller: "kubectl (admin)", Verb: "delete", Object: brokenJob0, Status: 200, Took: time.Millisecond, Client: byClient, Wrote: wrote("10", true)})
+}
+
+// pressWhy presses w and shows the answer.
+func pressWhy(t *testing.T, m model) model {
+	t.Helper()
+	next, cmd := m.handleKey(keyMsg("w"))
+	if cmd == nil {
+		t.Fatalf("w asks nothing: %q", next.message)
+	}
+	return sendMsgs(t, next, cmd())
+}
+
+// requireWhy checks which change a why text explains, and what the footer says of w.
+func requireWhy(t *testing.T, m model, what, hint string) {
+	t.Helper()
+	text := m.View().Content
+	if m.overlay != textOverlay || !strings.Contains(text, "Why Job default/broken-0 was "+what+" (") {
+		t.Fatalf("w does not say why it was %s: %q\n%s", what, m.message, text)
+	}
+	if !strings.Contains(text, "w "+hint) {
+		t.Errorf("after %s: no %q in the footer of\n%s", what, "w "+hint, text)
+	}
+}
+
+// In a why text, w goes on to the last change of the object, to its deletion, and back to its creation.
+func TestWhyExplainsEachChange(t *testing.T) {
+	m := newPlainModel(t, Options{Source: &fixedSource{snapshot: idleSnapshot(), records: changedJob()}}, 100, 30).openObject(brokenJob0)
+	m = pressWhy(t, m)
+	requireWhy(t, m, "created", "why changed")
+	if text := m.text.copied; !strings.Contains(text, `: "w" shows`) {
+		t.Errorf("the text does not name the key:\n%s", text)
+	}
+	m = pressWhy(t, m)
+	requireWhy(t, m, "changed", "why deleted")
+	m = pressWhy(t, m)
+	requireWhy(t, m, "deleted", "why created")
+	m = pressWhy(t, m)
+	requireWhy(t, m, "created", "why changed")
+}
+
+// Of an object that was only created, w has nothing else to explain.
+func TestWhyOfOneChange(t *testing.T) {
+	m := newPlainModel(t, Options{Source: &fixedSource{snapshot: idleSnapshot(), records: changedJob()[:1]}}, 100, 30).openObject(brokenJob0)
+	m = pressWhy(t, m)
+	requireWhy(t, m, "created", "why")
+	requireWhy(t, pressWhy(t, m), "created", "why")
+}
+
+// On a line of Activity, and in its text, w begins with the change that the line is about.
+func TestWhyOfALine(t *testing.T) {
+	m := newPlainModel(t, Options{Source: &fixedSource{snapshot: idleSnapshot(), records: changedJob()}}, 100, 30)
+	for i, what := range []string{"created", "changed", "deleted"} {
+		line := pressKeys(t, m, "tab", "G")
+		for range 2 - i {
+			line = pressKeys(t, line, "k")
+		}
+		requireWhy(t, pressWhy(t, line), what, "why ")
+		requireWhy(t, pressWhy(t, pressKeys(t, line, "enter")), what, "why ")
+	}
+}
+
+// If the change of a line is not recorded, as older records were dropped, w explains the first one that is.
+func TestWhyOfAnUnknownChange(t *testing.T) {
+	m := newPlainModel(t, Options{Source: &fixedSource{snapshot: idleSnapshot(), records: changedJob()[:2]}}, 100, 30)
+	told := m.storyCmd(showWhy, subject{object: &brokenJob0, what: trace.Deleted})().(storyResult)
+	if told.err != nil || !strings.HasPrefix(told.text, "Why Job default/broken-0 was created ") {
+		t.Errorf("%v, got\n%s", told.err, told.text)
+	}
+}
+
+// A line asks for the change that its write has made, and one that is no such write for the first recorded change.
+func TestChangesOfLines(t *testing.T) {
+	for name, tc := range map[string]struct {
+		call observe.Called
+		want trace.What
+	}{
+		"create":      {observe.Called{Verb: "create", Status: 201}, trace.Created},
+		"applied":     {observe.Called{Verb: "patch", Status: 201}, trace.Created},
+		"update":      {observe.Called{Verb: "update", Subresource: "status", Status: 200}, trace.Changed},
+		"bound":       {observe.Called{Verb: "create", Subresource: "binding", Status: 201}, trace.Changed},
+		"evicted":     {observe.Called{Verb: "create", Subresource: "eviction", Status: 201}, trace.Deleted},
+		"collection":  {observe.Called{Verb: "deletecollection", Status: 200}, trace.Deleted},
+		"refused":     {observe.Called{Verb: "update", Status: 403}, ""},
+		"no answer":   {observe.Called{Verb: "delete"}, ""},
+		"read":        {observe.Called{Verb: "get", Status: 200}, ""},
+		"restoration": {observe.Called{Verb: observe.VerbRestore, Status: 200}, ""},
+	} {
+		if got := whatOf(observe.Record{Event: &tc.call}); got != tc.want {
+			t.Errorf("%s: asks for %q, want %q", name, got, tc.want)
+		}
+	}
+	if got := whatOf(observe.Record{Event: &observe.Synced{}}); got != "" {
+		t.Errorf("a sync asks for %q", got)
 	}
 }

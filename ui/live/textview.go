@@ -5,16 +5,18 @@ import (
 
 	"github.com/ctrlplane/ctrlplane/internal/words"
 	"github.com/ctrlplane/ctrlplane/observe"
+	"github.com/ctrlplane/ctrlplane/observe/trace"
 )
 
 // textView is a text that covers the screen: a record in full, or the story of an object.
 type textView struct {
-	title  string
-	lines  func(m model, w int) []line
-	object *observe.Object // that enter, t, w and e are about; nil = none
-	key    *queueKey       // that t and w are about, without an object; nil = none
-	owner  string          // the controller that enter opens, without an object
-	copied string          // what y copies
+	title   string
+	lines   func(m model, w int) []line
+	object  *observe.Object // that enter, t, w and e are about; nil = none
+	key     *queueKey       // that t and w are about, without an object; nil = none
+	nextWhy trace.What      // that w explains; "" = the first change that is recorded
+	owner   string          // the controller that enter opens, without an object
+	copied  string          // what y copies
 }
 
 // openText shows a text.

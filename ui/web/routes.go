@@ -163,7 +163,7 @@ func (s *Server) buildTrace(_ context.Context, about observe.Object, records []o
 	return trace.Build(records, about, o)
 }
 
-// explainWhy explains an object as "why -o json" does.
+// explainWhy explains an object as "why -o json" does: the change that is asked for, if that is recorded.
 func (s *Server) explainWhy(ctx context.Context, about observe.Object, records []observe.Record, o trace.Options) (any, error) {
 	if err := o.ReadFailing(ctx, s.options.Source, records, about); err != nil {
 		return nil, err
@@ -172,7 +172,7 @@ func (s *Server) explainWhy(ctx context.Context, about observe.Object, records [
 	if d, ok := s.options.Source.(ui.Describer); ok {
 		q.State = d.Describe(ctx, about)
 	}
-	return q.Chain(records, trace.Style{Zone: time.Local})
+	return q.ChainOrFirst(records, trace.Style{Zone: time.Local})
 }
 
 // serveCauses sends what build makes of all records.
@@ -197,9 +197,7 @@ func (s *Server) serveCauses(build func(context.Context, observe.Object, []obser
 		made := sync.OnceFunc(func() { <-s.traces })
 		defer made()
 		var o trace.Options
-		if req.URL.Query().Get("deleted") != "" {
-			o.What = trace.Deleted
-		}
+		o.What = trace.What(req.URL.Query().Get("what"))
 		records, err := o.ReadRecords(req.Context(), s.options.Source)
 		if err != nil {
 			writeError(w, http.StatusBadGateway, err)

@@ -32,6 +32,13 @@ func TestObjectsAndCauses(t *testing.T) {
 	if text := v.expect(http.StatusOK, "GET", "/api/why"+about, "", nil); !strings.Contains(text, `"what":"created"`) {
 		t.Errorf("why: %s", text)
 	}
+	src.add(&observe.Called{Controller: "kubectl (admin)", Verb: "patch", Object: pod, Status: 200, ResourceVersion: "6", Client: &observe.Caller{User: "admin"}})
+	for asked, explained := range map[string]string{"created": "created", "changed": "changed", "deleted": "created"} { // it was not deleted
+		text := v.expect(http.StatusOK, "GET", "/api/why"+about+"&what="+asked, "", nil)
+		if !strings.Contains(text, `"what":"`+explained+`"`) || !strings.Contains(text, `"recorded":["created","changed"]`) {
+			t.Errorf("why it was %s: %s", asked, text)
+		}
+	}
 	if text := v.expect(http.StatusOK, "GET", "/api/trace"+about, "", nil); !strings.Contains(text, "kubectl (admin)") {
 		t.Errorf("trace: %s", text)
 	}

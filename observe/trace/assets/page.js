@@ -29,9 +29,14 @@
 
   const shorten = (s) => (s.length > maxLabel ? s.slice(0, maxLabel - 1) + "…" : s);
 
+  // breakable returns a client's name with its user on a line of its own, which breaks after colons: system:serviceaccount:shop:bot.
+  const breakable = (name) => name.replace(" (", "\n(").split(/(?<=:)/).flatMap((part) => [part, document.createElement("wbr")]);
+
+  const isOnLine = (s) => s.kind === "sync" || s.kind === "folded"; // it is drawn on the line of its actor, and not as an arrow
+
   // anchors returns where cause arrows leave and reach a step.
   const anchors = (s, i) => {
-    if (s.kind === "sync") return { from: [x(s.actor), y(i) + 8], to: [x(s.actor), y(i) - 18] };
+    if (isOnLine(s)) return { from: [x(s.actor), y(i) + 8], to: [x(s.actor), y(i) - 18] };
     const api = x(0), own = x(s.actor);
     if (s.kind === "event") return { from: [own, y(i) + 2], to: [api, y(i) - 2] };
     return { from: [api, y(i) + 2], to: [own, y(i) - 2] };
@@ -40,7 +45,7 @@
   actors.forEach((name, i) => {
     element("line", { class: "life", x1: x(i), x2: x(i), y1: 0, y2: height }, svg);
     const label = document.createElement("span");
-    label.textContent = name;
+    label.append(...breakable(name));
     label.title = name;
     label.dataset.x = x(i);
     header.append(label);
@@ -56,7 +61,7 @@
     const own = x(s.actor), api = x(0);
     const label = element("text", { class: "label", "text-anchor": "middle", y: y(i) - 7 }, g);
     label.textContent = shorten(s.label);
-    if (s.kind === "sync") {
+    if (isOnLine(s)) {
       element("rect", { class: "box", x: own - 7, y: y(i) - 18, width: 14, height: 26, rx: 3 }, g);
       label.setAttribute("text-anchor", "start");
       label.setAttribute("x", own + 13);
@@ -80,7 +85,7 @@
   const keepInside = () => {
     for (const label of svg.querySelectorAll("text.label")) {
       let box = label.getBBox();
-      if (label.parentNode.classList.contains("sync") && box.x + box.width > width - 6) {
+      if (label.getAttribute("text-anchor") === "start" && box.x + box.width > width - 6) {
         label.setAttribute("text-anchor", "end");
         label.setAttribute("x", Number(label.getAttribute("x")) - 26);
         box = label.getBBox();
@@ -164,12 +169,12 @@
     svg.setAttribute("width", width * scale);
     svg.setAttribute("height", height * scale);
     header.style.width = `${width * scale}px`;
-    header.style.height = `${46 * Math.max(scale, 0.75)}px`;
     header.style.fontSize = `${Math.max(9, 14 * scale)}px`;
     for (const label of header.children) {
       label.style.left = `${label.dataset.x * scale}px`;
       label.style.width = `${(column - 8) * scale}px`;
     }
+    header.style.height = `${Math.max(...[...header.children].map((label) => label.offsetHeight)) + 12}px`;
     svg.dataset.scale = scale;
   };
   const fit = () => {

@@ -85,5 +85,5 @@ export const explain = (name, signal) => get("/api/explain", { name }, signal);
 
 const objectParams = (o) => Object.fromEntries(["group", "resource", "kind", "namespace", "name", "uid"].filter((f) => o[f]).map((f) => [f, o[f]]));
 export const trace = (o, signal) => get("/api/trace", objectParams(o), signal);
-export const why = (o, deleted, signal) => get("/api/why", { ...objectParams(o), ...(deleted ? { deleted: "1" } : {}) }, signal);
+export const why = (o, what, signal) => get("/api/why", { ...objectParams(o), ...(what ? { what } : {}) }, signal);
 export const inspect = (o, signal) => get("/api/object", objectParams(o), signal);

@@ -67,14 +67,24 @@ export function causesView(tree, open) {
     more > 0 ? el("p", { class: "faint" }, `${count(more, "more entry").replace("entrys", "entries")}: "ctrlplane trace" prints all`) : null);
 }
 
-// chainView shows a chain of causes.
-export function chainView(chain, open) {
+// changeOf returns the change of its object that a record is about; undefined if it is none.
+export function changeOf(record) {
+  if (record.kind !== "called" || !record.status || record.status >= 400) return undefined;
+  if (record.subresource === "eviction" || record.verb.startsWith("delete")) return "deleted";
+  if (!["create", "update", "patch"].includes(record.verb)) return undefined;
+  return record.status === 201 && !record.subresource ? "created" : "changed";
+}
+
+// chainView shows a chain of causes; explain asks for that of another change.
+export function chainView(chain, open, explain) {
   const titles = { created: "Why was it created?", changed: "Why was it changed?", deleted: "Why was it deleted?",
     refused: "Why was a write refused?", failed: "Why did a write fail?" };
   const links = chain.links || [], since = chain.since || [];
   const kind = kindNames([...links, ...since]);
   const line = (n) => el("li", {}, nodeLine(n, kind, open));
+  const others = (chain.recorded || []).filter((what) => what !== chain.what);
   return el("div", {}, el("h3", {}, titles[chain.what] || chain.what),
+    others.length ? el("p", { class: "names" }, others.map((what) => button(titles[what], () => explain(what), { class: "link" }))) : null,
     [chain.now, ...(chain.failing || [])].filter(Boolean).map((text) => el("p", { class: "problem" }, text)), (chain.working || []).map((text) => el("p", {}, text)),
     since.length ? [el("h3", {}, "Other changes"), el("ul", { class: "tree" }, since.map(line)), el("h3", {}, "Causes")] : null,
     el("p", { class: "faint" }, "The last link is the first cause. ", dropped(chain.missed)), el("ol", { class: "chain" }, links.map(line)),

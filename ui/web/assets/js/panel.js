@@ -2,7 +2,7 @@
 
 import * as api from "./api.js";
 import { button, byId, el, update } from "./dom.js";
-import { causesView, chainView } from "./causes.js";
+import { causesView, chainView, changeOf } from "./causes.js";
 import { explainView } from "./explain.js";
 import { controlsView, interventionNote } from "./controls.js";
 import { waitNote } from "./headline.js";
@@ -108,15 +108,16 @@ export class Panel {
 
   showRecord(record) {
     const o = record?.object;
-    if (o?.name && o.resource) return this.showObject(o, record.kind === "called" && record.verb.startsWith("delete"));
+    if (o?.name && o.resource) return this.showObject(o, changeOf(record));
     if (record?.controller) this.show("controller", record.controller);
   }
 
-  showObject(o, deleted) {
+  // showObject shows an object; of its changes why it was created, or the one that what names.
+  showObject(o, what) {
     const kind = kindName(kindKey(o));
     const open = (object) => this.showObject(object);
     this.open(kindKey(o) + "|" + objectKey(o), o.name, kind + (o.namespace ? " in " + o.namespace : ""), [
-      ["Why", async (signal) => chainView(await api.why(o, deleted, signal), open)],
+      ["Why", async (signal) => chainView(await api.why(o, what, signal), open, (next) => this.showObject(o, next))],
       ["Trace", async (signal) => causesView(await api.trace(o, signal), open)],
       ...(this.page.objects ? [["Object", async (signal) => objectView(await api.inspect(o, signal), open)]] : []),
     ]);
