@@ -14,6 +14,9 @@ func newResetCommand(t *target) *cobra.Command {
 the manifests of "up -f" and the objects that the data folder contained. This works in
 the same way as "snapshot restore", and, like that, does not ask first: "snapshot save" keeps
 the state that it replaces.`,
+		Example: `  ctrlplane reset
+  ctrlplane --name demo reset
+  ctrlplane snapshot save before && ctrlplane reset`,
 		Args: rejectArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			client, err := t.toChange().controlClient()

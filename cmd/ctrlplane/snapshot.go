@@ -78,7 +78,11 @@ func newSnapshotSave(t *target) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "save [NAME|FILE]",
 		Short: "Save all objects consistently; the default name is the current time",
-		Args:  maxArgs("snapshot save", 1),
+		Example: `  ctrlplane snapshot save
+  ctrlplane snapshot save base
+  ctrlplane snapshot save base --overwrite
+  ctrlplane snapshot save ./base.snapshot      a file for another person: it contains Secrets`,
+		Args: maxArgs("snapshot save", 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			name := time.Now().Format("20060102-150405")
 			if len(args) > 0 {
@@ -116,7 +120,10 @@ func newSnapshotRestore(t *target) *cobra.Command {
 	return &cobra.Command{
 		Use:   "restore NAME|FILE",
 		Short: "Restore a snapshot in place",
-		Args:  exactArgs("snapshot restore", 1),
+		Example: `  ctrlplane snapshot restore base
+  ctrlplane --name demo snapshot restore base
+  ctrlplane snapshot restore ./base.snapshot`,
+		Args: exactArgs("snapshot restore", 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			store := snapshot.UserStore()
 			file, err := store.Load(cmd.Context(), args[0])
@@ -144,6 +151,8 @@ func newSnapshotDelete() *cobra.Command {
 	return &cobra.Command{
 		Use:   "delete NAME…",
 		Short: "Delete snapshots",
+		Example: `  ctrlplane snapshot delete base
+  ctrlplane snapshot delete before after`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return usage.Errorf(`snapshot delete: missing snapshot name: "ctrlplane snapshot list" lists them`)
