@@ -19,7 +19,11 @@ the state that it replaces.`,
   ctrlplane snapshot save before && ctrlplane reset`,
 		Args: rejectArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			client, err := t.toChange().controlClient()
+			plane, err := t.toChange().running()
+			if err != nil {
+				return err
+			}
+			client, err := t.controlClient()
 			if err != nil {
 				return err
 			}
@@ -27,7 +31,7 @@ the state that it replaces.`,
 			if err != nil {
 				return t.explainLostRestore(err)
 			}
-			_, err = fmt.Fprintf(cmd.OutOrStdout(), "reset: %s\n", describeRestore(done))
+			_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s reset: %s\n", plane.state.Name, describeRestore(done))
 			return err
 		},
 	}
