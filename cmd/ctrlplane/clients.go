@@ -42,7 +42,7 @@ such as those of wait, are those of the client ctrlplane, which --all leaves out
 		RunE: func(cmd *cobra.Command, _ []string) error { return showClients(cmd, t, output) },
 	}
 	output.add(cmd)
-	addGroup(cmd, "list", "List:", newListVerb(t, "List the programs that use the API server", showClients), newRolesCommand(t))
+	addGroup(cmd, "list", "List:", newListVerb(t, "clients", "List the programs that use the API server", showClients), newRolesCommand(t))
 	addInterventionVerbs(cmd, t, clientActors)
 	return cmd
 }

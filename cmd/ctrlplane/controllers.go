@@ -33,7 +33,7 @@ The other verbs intervene in running controllers.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return showControllers(cmd, t, output) },
 	}
 	output.add(cmd)
-	addGroup(cmd, "list", "List:", newListVerb(t, "List all controllers with their state", showControllers))
+	addGroup(cmd, "list", "List:", newListVerb(t, "controllers", "List all controllers with their state", showControllers))
 	addControllersVerbs(cmd, t)
 	return cmd
 }

@@ -31,7 +31,8 @@ func newDownCommand(t *target) *cobra.Command {
 		Short:   "Stop control planes; their data stays",
 		Long: `Stop control planes, in the background or in another terminal, and return when they
 have ended. Their data stays, and "ctrlplane up" starts them again; ephemeral ones are
-removed. Without a name, stop the default control plane.
+removed. Without a name, stop the default control plane, also if KUBECONFIG is that of
+another one.
 
 --all does not stop control planes of a run or a test. The command of a run cannot stop
 the control plane of that run.`,

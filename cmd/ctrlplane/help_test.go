@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"github.com/spf13/cobra"
 )
 
 func TestVersionFlag(t *testing.T) {
@@ -42,6 +44,15 @@ func TestHelpFits(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestHelpHasExamples walks all verbs, also hidden ones and those of cobra.
+func TestHelpHasExamples(t *testing.T) {
+	eachCommand(newRootCommand(&target{}), func(cmd *cobra.Command) {
+		if !strings.Contains(cmd.Example, "ctrlplane") || strings.Contains(cmd.Long, "\n  ctrlplane ") {
+			t.Errorf("%s: no examples under their heading", cmd.CommandPath())
+		}
+	})
 }
 
 // TestHelpGroups checks that the verbs are grouped.

@@ -31,25 +31,19 @@ func addHints(cmd *cobra.Command, t *target, err error) error {
 		return err
 	}
 	root := cmd.Root()
-	return &hintedError{selectInHints(root, t, asFlagError(root, t.hintAtUnreachable(t.hintAtSuspended(hintAtRecursive(cmd, err)))))}
+	return &hintedError{t.selectInHints(asFlagError(root, t.hintAtUnreachable(t.hintAtSuspended(hintAtRecursive(cmd, err)))))}
 }
 
-// selectInHints adds --name or --data-dir to the commands that an error suggests, if the command
-// line has it: without it they are about another control plane.
-func selectInHints(root *cobra.Command, t *target, err error) error {
-	flags := root.PersistentFlags()
-	selection := ""
-	for _, name := range []string{"name", "data-dir"} {
-		if f := flags.Lookup(name); f != nil && f.Changed {
-			selection = " --" + name + " " + quoteWord(f.Value.String())
-		}
-	}
-	if err == nil || selection == "" || t.inLessonShell() {
+// selectInHints adds --name or --data-dir to the commands that an error suggests, if they are about another control plane
+// without it.
+func (t *target) selectInHints(err error) error {
+	flag := t.byName().flag()
+	if err == nil || flag == "" || t.inLessonShell() {
 		return err
 	}
 	text := hint.ReplaceAllStringFunc(err.Error(), func(command string) string {
 		program, verb, _ := strings.Cut(command, " ")
-		return program + selection + " " + verb
+		return program + " " + flag + " " + verb
 	})
 	return &rewordedError{err, text}
 }
@@ -85,7 +79,7 @@ func (t *target) noAnswerHint() string {
 			return err.Error()
 		}
 	}
-	return fmt.Sprintf("%s: see %s, or stop it with %s and start it again", suspended, t.quoteCommand("logs"), t.quoteCommand("down"))
+	return fmt.Sprintf("%s: see %s, or stop it with %s and start it again", suspended, t.byName().quoteCommand("logs"), t.byName().quoteCommand("down"))
 }
 
 // rejectSuspended fails for a control plane whose process is suspended, before a request to it would time out.

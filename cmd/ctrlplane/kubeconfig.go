@@ -13,12 +13,15 @@ func newKubeconfigCommand(t *target) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "kubeconfig",
 		Short: "Print the path of the kubeconfig, or its content",
-		Long: `Print the path of the administrator's kubeconfig, or its content.
+		Long: `Print the path of the administrator's kubeconfig, or its content. Exported as KUBECONFIG
+it selects the control plane for kubectl and for the verbs of ctrlplane, except those that
+start and manage control planes by their name, such as "up" and "down".
 
 With --service-account it is a kubeconfig with a token of that ServiceAccount that is
 valid for a year, and with its namespace: what runs with it has the permissions that
 the ServiceAccount's roles give it, as in a cluster.`,
 		Example: `  export KUBECONFIG="$(ctrlplane kubeconfig)"
+  export KUBECONFIG="$(ctrlplane --name demo kubeconfig)"
   ctrlplane kubeconfig --raw > admin.kubeconfig
   KUBECONFIG="$(ctrlplane kubeconfig --service-account shop/operator)" go run .`,
 		Args: rejectArgs,

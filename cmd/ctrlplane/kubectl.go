@@ -32,10 +32,11 @@ func newKubectlCommand(t *target) *cobra.Command {
 		Short: "Run kubectl on the control plane",
 		Long: `Run the kubectl of this Kubernetes release on the control plane. Flags that select
 the control plane come before the verb: "ctrlplane --name demo kubectl get pods".
-In a command of "ctrlplane run" it is the control plane of that run. Without these
-flags, a verb that changes something never uses another one than the default one.
+In a command of "ctrlplane run" it is the control plane of that run, otherwise that of
+KUBECONFIG, if that is of a control plane of yours. Without all that, a verb that changes
+something never uses another one than the default one.
 
-It never uses or changes your own kubeconfig: plugins and "kubectl config" get the
+It never uses another cluster or changes your own kubeconfig: plugins and "kubectl config" get the
 control plane's, and flags that name another cluster are refused.`,
 		Example: `  ctrlplane kubectl get pods
   ctrlplane kubectl get pods --watch

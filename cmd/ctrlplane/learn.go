@@ -42,8 +42,9 @@ func newLearnCommand(t *target) *cobra.Command {
 		Short: "Take interactive lessons on how controllers work, on a real control plane",
 		Long: `Take a lesson of about ten minutes: you work with kubectl, here or in another
 shell; the lesson detects what you did, shows how the controllers reacted, and
-asks questions. It uses the default control plane or the one that you name, in a
-namespace of its own, or starts a control plane for the lesson if that is not running.
+asks questions. It uses the control plane that you name, otherwise that of KUBECONFIG
+or the default one, in a namespace of its own, or starts a control plane for the lesson
+if that is not running.
 At the end it deletes the namespace and reverts interventions on controllers and nodes.
 
 Each control plane that you name has a progress of its own: students who share an

@@ -170,8 +170,8 @@ func (l *learnCommand) findOrStartPlane(ctx context.Context, out io.Writer, list
 	}
 	why := "No control plane is running"
 	switch {
-	case errors.As(err, new(otherRunningError)):
-		why = "The default control plane is not running"
+	case errors.As(err, new(ambiguousError)):
+		why = fmt.Sprintf("Control plane %q is not running", l.target.byName().name)
 	case !errors.As(err, new(notRunningError)):
 		return o, none, err
 	case l.target.named():

@@ -34,8 +34,8 @@ func newLogsCommand(t *target) *cobra.Command {
 		Long: `Print the log of all components of a control plane, running or stopped. Of one that
 was started with "up --detach", also print what it has written to its standard error,
 as after a crash. With --follow, continue until the control plane ends or Ctrl-C.
-Without a name, print that of the default control plane or, if that has none, of the
-only one that is running.`,
+Without a name, print that of the control plane of KUBECONFIG, otherwise of the default
+one or, if that has none, of the only one that is running.`,
 		Example: `  ctrlplane logs
   ctrlplane logs -f --tail 20
   ctrlplane logs demo`,
@@ -80,8 +80,8 @@ func (p plane) logPath() string {
 	return cmp.Or(p.logFile, filepath.Join(p.DataDir, ctrlplane.LogFile))
 }
 
-// planeOfLog is the selected control plane, running or not. If none is named and the default
-// one has no log, it is the only one that is running, as for other verbs that read.
+// planeOfLog is the selected control plane, running or not. If none is named, it is that of KUBECONFIG,
+// then the default one or, if that has no log, the only one that is running, as for other verbs that read.
 func (t *target) planeOfLog(names []string) (plane, error) {
 	if len(names) > 0 {
 		list, err := t.findPlanes(names)
@@ -89,6 +89,14 @@ func (t *target) planeOfLog(names []string) (plane, error) {
 			return plane{}, err
 		}
 		return list[0], nil
+	}
+	if s := t.selected(); !s.byName {
+		c, _, err := s.peek()
+		if err != nil {
+			return plane{}, err
+		}
+		s.note(t, c)
+		return newPlane(c.state.Name, c.path)
 	}
 	p, err := t.findPlane()
 	if t.named() || os.Getenv(dataDirEnv) != "" || err == nil && p.isUp() {

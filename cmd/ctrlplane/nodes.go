@@ -42,7 +42,7 @@ machine does not exist and deletes the node.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return listNodes(cmd, t, output) },
 	}
 	output.add(cmd)
-	addGroup(cmd, "list", "List, add and remove:", newListVerb(t, "List the nodes with their state, capacity and number of Pods", listNodes), newNodesAdd(t),
+	addGroup(cmd, "list", "List, add and remove:", newListVerb(t, "nodes", "List the nodes with their state, capacity and number of Pods", listNodes), newNodesAdd(t),
 		newNodesVerb(t, "remove", "Delete nodes; their Pods are recreated on other nodes", control.Nodes.Remove))
 	addGroup(cmd, "fail", "Inject failures:",
 		newNodesVerb(t, "fail", "Stop the heartbeats of nodes", control.Nodes.Fail),

@@ -95,13 +95,14 @@ func (o *outputFlag) writeObject(out io.Writer, v any) (done bool, err error) {
 }
 
 // newListVerb returns the verb "list", which prints what the verb above it prints.
-func newListVerb(t *target, short string, list func(*cobra.Command, *target, *outputFlag) error) *cobra.Command {
+func newListVerb(t *target, of, short string, list func(*cobra.Command, *target, *outputFlag) error) *cobra.Command {
 	output := newListOutput()
 	cmd := &cobra.Command{
-		Use:   "list",
-		Short: short,
-		Args:  rejectArgs,
-		RunE:  func(cmd *cobra.Command, _ []string) error { return list(cmd, t, output) },
+		Use:     "list",
+		Short:   short,
+		Example: fmt.Sprintf("  ctrlplane %[1]s list\n  ctrlplane %[1]s list -o wide", of),
+		Args:    rejectArgs,
+		RunE:    func(cmd *cobra.Command, _ []string) error { return list(cmd, t, output) },
 	}
 	output.add(cmd)
 	return cmd

@@ -14,9 +14,16 @@ func newResetCommand(t *target) *cobra.Command {
 the manifests of "up -f" and the objects that the data folder contained. This works in
 the same way as "snapshot restore", and, like that, does not ask first: "snapshot save" keeps
 the state that it replaces.`,
+		Example: `  ctrlplane reset
+  ctrlplane --name demo reset
+  ctrlplane snapshot save before && ctrlplane reset`,
 		Args: rejectArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			client, err := t.toChange().controlClient()
+			plane, err := t.toChange().running()
+			if err != nil {
+				return err
+			}
+			client, err := t.controlClient()
 			if err != nil {
 				return err
 			}
@@ -24,7 +31,7 @@ the state that it replaces.`,
 			if err != nil {
 				return t.explainLostRestore(err)
 			}
-			_, err = fmt.Fprintf(cmd.OutOrStdout(), "reset: %s\n", describeRestore(done))
+			_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s reset: %s\n", plane.state.Name, describeRestore(done))
 			return err
 		},
 	}

@@ -108,6 +108,7 @@ func rejectUnknownTopics(root *cobra.Command) {
 	for _, c := range root.Commands() {
 		switch c.Name() {
 		case "help":
+			c.Example = "  ctrlplane help up\n  ctrlplane help snapshot restore"
 			c.Args = func(_ *cobra.Command, args []string) error {
 				found, rest, err := root.Find(args)
 				if err != nil || found.DisableFlagParsing { // kubectl has a help of its own
@@ -117,6 +118,7 @@ func rejectUnknownTopics(root *cobra.Command) {
 			}
 		case "completion":
 			c.Short, c.Long = "Print a script that completes command lines in a shell", completionHelp
+			addCompletionExamples(c)
 			c.Args = rejectUnknownVerb
 			c.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
 		}
@@ -124,15 +126,29 @@ func rejectUnknownTopics(root *cobra.Command) {
 }
 
 const completionHelp = `Print a script that completes verbs, flags, and the names of control planes,
-controllers, nodes, snapshots, lessons, kinds and objects. To complete them, put one
-line where your shell reads it when it starts:
+controllers, nodes, snapshots, lessons, kinds and objects. To complete them, put the line
+of your shell where it reads it when it starts. In bash it needs the package
+bash-completion.`
 
-  ~/.bashrc                    source <(ctrlplane completion bash)
-  ~/.zshrc                     autoload -Uz compinit; compinit; source <(ctrlplane completion zsh)
-  ~/.config/fish/config.fish   ctrlplane completion fish | source
-  $PROFILE (PowerShell)        ctrlplane completion powershell | Out-String | Invoke-Expression
+// completionLines are the lines that turn completion on, with the files that they belong in.
+var completionLines = []struct{ shell, file, line string }{
+	{"bash", "~/.bashrc", "source <(ctrlplane completion bash)"},
+	{"zsh", "~/.zshrc", "autoload -Uz compinit; compinit; source <(ctrlplane completion zsh)"},
+	{"fish", "~/.config/fish/config.fish", "ctrlplane completion fish | source"},
+	{"powershell", "$PROFILE (PowerShell)", "ctrlplane completion powershell | Out-String | Invoke-Expression"},
+}
 
-In bash it needs the package bash-completion.`
+// addCompletionExamples adds to "completion" the lines of all shells, and to the verb of each shell its own.
+func addCompletionExamples(completion *cobra.Command) {
+	var all []string
+	for _, l := range completionLines {
+		all = append(all, fmt.Sprintf("  %-28s %s", l.file, l.line))
+		if verb, _, err := completion.Find([]string{l.shell}); err == nil {
+			verb.Example = "  " + l.line
+		}
+	}
+	completion.Example = strings.Join(all, "\n")
+}
 
 func rejectUnknownVerb(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {

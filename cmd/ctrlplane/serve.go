@@ -37,7 +37,7 @@ func (u *upCommand) explainLocked(err error) error {
 	}
 	if state, running, err := datadir.Peek(locked.Path); err == nil && running && state.Server != "" {
 		return fmt.Errorf("%s is already running at %s: see %s, stop it with %s, or choose another --name or --data-dir",
-			name, state.Server, u.target.quoteCommand("status"), u.target.quoteCommand("down"))
+			name, state.Server, u.servedTarget().quoteCommand("status"), u.target.quoteCommand("down"))
 	}
 	return fmt.Errorf("%s is already starting, as process %d: wait for it, stop it with %s, or choose another --name or --data-dir",
 		name, locked.PID, u.target.quoteCommand("down"))
@@ -123,12 +123,16 @@ func (u *upCommand) mergeKubeconfig() (undo func() error, err error) {
 	return func() error { return kubeconfig.Unmerge(cfg.CurrentContext, cfg) }, nil
 }
 
-// servedTarget selects the control plane that is served, also if it has no name of its own.
+// servedTarget selects the control plane that is served, also if it has no name of its own, and if KUBECONFIG is of another one.
 func (u *upCommand) servedTarget() *target {
 	if u.ephemeral {
 		return ephemeralTarget(u.server.Name, u.server.DataDir())
 	}
-	return u.target
+	own, err := u.target.dataDirPath()
+	if s := u.target.find(func(selector) bool { return true }); !u.target.isDefault() || err != nil || s.path == own {
+		return u.target
+	}
+	return &target{name: u.target.name, named: func() bool { return true }}
 }
 
 // ephemeralTarget selects an ephemeral control plane from another shell. That finds it by its name only if it has the same

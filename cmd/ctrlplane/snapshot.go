@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -50,27 +51,36 @@ at once.`,
 	return cmd
 }
 
-// snapshots saves and restores the state of the control plane, running or stopped.
-func (t *target) snapshots() (control.Snapshots, error) {
-	client, err := t.controlClient()
+// snapshots saves and restores the state of the control plane, running or stopped, whose name it returns.
+func (t *target) snapshots() (_ control.Snapshots, plane string, err error) {
+	c, err := t.running()
 	if err == nil {
-		return client.Snapshots(), nil
+		client, err := t.controlClient()
+		if err != nil {
+			return nil, "", err
+		}
+		return client.Snapshots(), c.state.Name, nil
 	}
-	others := errors.As(err, new(otherRunningError))
-	if !others && !errors.As(err, new(notRunningError)) {
-		return nil, err
+	ambiguous := errors.As(err, new(ambiguousError))
+	if !ambiguous && !errors.As(err, new(notRunningError)) {
+		return nil, "", err
 	}
-	path, pathErr := t.dataDirPath()
-	if pathErr != nil {
-		return nil, pathErr
+	s := t.selected()
+	c, _, peekErr := s.peek()
+	if peekErr != nil {
+		return nil, "", peekErr
 	}
-	if _, statErr := os.Stat(filepath.Join(path, "etcd")); statErr != nil {
-		return nil, err // the data folder has no state
+	if _, statErr := os.Stat(filepath.Join(c.path, "etcd")); statErr != nil {
+		return nil, "", err // the data folder has no state
 	}
-	if others { // "snapshot save" takes the running one
-		return nil, fmt.Errorf("%w, and to change the stopped one use --name %s", err, t.name)
+	if ambiguous { // "snapshot save" may take another one
+		return nil, "", fmt.Errorf("%w, and to change the stopped one use %s", err, selectingFlag(c.state.Name, c.path, c.target().dataDir != ""))
 	}
-	return ctrlplane.OfflineDataDir{Dir: path, Name: t.name}, nil
+	if s.note != nil {
+		s.note(t, c)
+	}
+	name := cmp.Or(c.state.Name, t.name)
+	return ctrlplane.OfflineDataDir{Dir: c.path, Name: name}, name, nil
 }
 
 func newSnapshotSave(t *target) *cobra.Command {
@@ -78,7 +88,11 @@ func newSnapshotSave(t *target) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "save [NAME|FILE]",
 		Short: "Save all objects consistently; the default name is the current time",
-		Args:  maxArgs("snapshot save", 1),
+		Example: `  ctrlplane snapshot save
+  ctrlplane snapshot save base
+  ctrlplane snapshot save base --overwrite
+  ctrlplane snapshot save ./base.snapshot      a file for another person: it contains Secrets`,
+		Args: maxArgs("snapshot save", 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			name := time.Now().Format("20060102-150405")
 			if len(args) > 0 {
@@ -88,7 +102,7 @@ func newSnapshotSave(t *target) *cobra.Command {
 			if err := store.CheckAvailable(name, overwrite); err != nil {
 				return err
 			}
-			from, err := t.snapshots()
+			from, _, err := t.snapshots()
 			if err != nil {
 				return err
 			}
@@ -116,7 +130,10 @@ func newSnapshotRestore(t *target) *cobra.Command {
 	return &cobra.Command{
 		Use:   "restore NAME|FILE",
 		Short: "Restore a snapshot in place",
-		Args:  exactArgs("snapshot restore", 1),
+		Example: `  ctrlplane snapshot restore base
+  ctrlplane --name demo snapshot restore base
+  ctrlplane snapshot restore ./base.snapshot`,
+		Args: exactArgs("snapshot restore", 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			store := snapshot.UserStore()
 			file, err := store.Load(cmd.Context(), args[0])
@@ -126,7 +143,7 @@ func newSnapshotRestore(t *target) *cobra.Command {
 			if _, err := snapshot.DecodeHeader(file); err != nil {
 				return fmt.Errorf("cannot use snapshot %q: %w", args[0], err)
 			}
-			to, err := t.toChange().snapshots()
+			to, plane, err := t.toChange().snapshots()
 			if err != nil {
 				return err
 			}
@@ -134,7 +151,7 @@ func newSnapshotRestore(t *target) *cobra.Command {
 			if err != nil {
 				return t.explainLostRestore(err)
 			}
-			_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s restored: %s\n", args[0], describeRestore(done))
+			_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s restored to %s: %s\n", args[0], plane, describeRestore(done))
 			return err
 		},
 	}
@@ -144,6 +161,8 @@ func newSnapshotDelete() *cobra.Command {
 	return &cobra.Command{
 		Use:   "delete NAME…",
 		Short: "Delete snapshots",
+		Example: `  ctrlplane snapshot delete base
+  ctrlplane snapshot delete before after`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return usage.Errorf(`snapshot delete: missing snapshot name: "ctrlplane snapshot list" lists them`)
@@ -170,7 +189,7 @@ func (t *target) explainLostRestore(err error) error {
 	if !errors.Is(err, io.ErrUnexpectedEOF) && !errors.Is(err, io.EOF) && !neterror.IsReset(err) {
 		return err
 	}
-	return fmt.Errorf("the control plane has ended during the restore (%w): its next start completes the restore if it had begun: %s", err, t.commandLine("up"))
+	return fmt.Errorf("the control plane has ended during the restore (%w): its next start completes the restore if it had begun: %s", err, t.byName().commandLine("up"))
 }
 
 // describeRestore summarizes what a restore has changed.

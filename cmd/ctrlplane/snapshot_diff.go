@@ -162,7 +162,7 @@ func loadSavedState(ctx context.Context, name string) (snapshot.State, error) {
 }
 
 func readCurrentState(ctx context.Context, t *target) (snapshot.State, error) {
-	from, err := t.snapshots()
+	from, _, err := t.snapshots()
 	if err != nil {
 		return snapshot.State{}, err
 	}

@@ -24,7 +24,9 @@ func newSnapshotList() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List the snapshots, newest first",
-		Args:  rejectArgs,
+		Example: `  ctrlplane snapshot list
+  ctrlplane snapshot list -o name`,
+		Args: rejectArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			store := snapshot.UserStore()
 			list, err := store.List(cmd.Context())

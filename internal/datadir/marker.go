@@ -31,6 +31,12 @@ func (m marker) isForeign() bool {
 	return err == nil && m.Home != "" && m.Home != own
 }
 
+// Exists reports whether there is a data folder at a path.
+func Exists(path string) bool {
+	_, marked, err := readMarker(path)
+	return marked && err == nil
+}
+
 // readMarker also reports whether the file exists, even if it cannot be read.
 func readMarker(path string) (marker, bool, error) {
 	data, err := inuse.ReadFile(filepath.Join(path, markerFile))

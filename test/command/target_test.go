@@ -67,6 +67,56 @@ func TestVerbsWithoutAName(t *testing.T) {
 	}
 }
 
+// TestKubeconfigBeforeTheDefaultOne works on the control plane whose kubeconfig KUBECONFIG is, beside the default one, which
+// stays as it is, also once the other one has stopped.
+func TestKubeconfigBeforeTheDefaultOne(t *testing.T) {
+	t.Parallel()
+	u := newUser(t)
+	u.up(t, "default", minimal()...)
+	grow := u.up(t, "grow", minimal("--name", "grow")...)
+	of := func(name string) string {
+		stdout, _ := u.mustRun(t, "--name", name, "kubectl", "get", "configmaps", "-n", "default", "-o", "name")
+		return stdout
+	}
+	onDefault := of("default")
+	selecting := u
+	selecting.env = append(slices.Clone(u.env), "KUBECONFIG="+filepath.Join(grow.Dir, "kubeconfig"))
+	selecting.mustRun(t, "snapshot", "save", "base")
+	selecting.mustRun(t, "kubectl", "create", "configmap", "which", "-n", "default")
+	requireText(t, of("grow"), "configmap/which\n")
+	stdout, stderr := selecting.mustRun(t, "snapshot", "restore", "base")
+	requireText(t, stdout, "base restored to grow: ")
+	if stderr != "" {
+		t.Errorf("stderr %q", stderr)
+	}
+	stdout, _ = selecting.mustRun(t, "reset")
+	requireText(t, stdout, "grow reset: ")
+	if strings.Contains(of("grow"), "which") {
+		t.Error("neither the restore nor the reset was of the control plane of KUBECONFIG")
+	}
+
+	link := filepath.Join(u.home, "kubectl")
+	if err := os.Symlink(program.Path(), link); err != nil {
+		t.Fatal(err)
+	}
+	linked := selecting.command(t, "create", "configmap", "linked", "-n", "default")
+	linked.Path, linked.Args[0] = link, link
+	if _, stderr, code := program.Run(t, linked); code != 0 || stderr != "" {
+		t.Errorf("kubectl: exit code %d: %s", code, stderr)
+	}
+	requireText(t, of("grow"), "configmap/linked\n")
+
+	u.mustRun(t, "--name", "grow", "down")
+	for _, args := range []string{"kubectl -n default delete configmaps --all", "kubectl get nodes", "reset", "snapshot restore base", "status"} {
+		program.RequireFailure(t, selecting.command(t, strings.Fields(args)...), 1, `KUBECONFIG: control plane "grow" is not running: start it with `, "--name grow up", "or choose another one: --name default")
+	}
+	if now := of("default"); now != onDefault {
+		t.Errorf("the default one had %q, and has %q", onDefault, now)
+	}
+	stdout, _ = selecting.mustRun(t, "down")
+	requireText(t, stdout, "default stopped\n")
+}
+
 // TestNamedControlPlane shares a control plane that was started by the name of its context.
 func TestNamedControlPlane(t *testing.T) {
 	t.Parallel()
