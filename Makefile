@@ -15,7 +15,7 @@ GOLANGCI_LINT := go run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v
 GORELEASER    := go run github.com/goreleaser/goreleaser/v2@v2.15.1
 ACTIONLINT    := go run github.com/rhysd/actionlint/cmd/actionlint@v1.7.12
 
-.PHONY: up build test unit e2e race race-light instrument-oldest lint bench pod-cost growing profile-start torture fuzz capture recording conformance cross golden seed site snapshot-release help
+.PHONY: up build test unit e2e race race-light instrument-oldest lint bench pod-cost growing profile-start torture fuzz capture recording traffic conformance cross golden seed site snapshot-release help
 
 up: build ## build, and start a control plane
 	$(BIN) up
@@ -148,6 +148,10 @@ capture: build ## draw docs/live.svg from a real run
 
 recording: build ## record docs/hands.svg, an animation, from a real run
 	$(call TOOL,screen/record) -o docs/hands.svg
+
+traffic: build ## record in bin/traffic.jsonl what an operator with bin/operator.kubeconfig asks and receives
+	cd tools && go build -o ../bin/clienttraffic ./clienttraffic
+	$(BIN) run --nodes 2 -- sh -c 'exec bin/clienttraffic -kubeconfig "$$KUBECONFIG" -out bin/traffic.jsonl -write-kubeconfig bin/operator.kubeconfig'
 
 seed: ## record the objects that upstream creates in an empty store
 	go run ./apiserver/seed/generate -o apiserver/seed

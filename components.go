@@ -32,7 +32,7 @@ func Controllers() []controllers.Status {
 	if err != nil {
 		panic("ctrlplane: our own defaults: " + err.Error())
 	}
-	return controllers.Catalogue(nil, extra)
+	return controllers.Catalogue(controllers.DefaultList, extra)
 }
 
 // checkOptions fails if a part could not start with the configuration, and creates

@@ -103,7 +103,8 @@ type ObserveConfig struct {
 // in which format.
 type LogConfig struct {
 	// Path is the file, in an existing folder. It is created with mode 0600; an
-	// existing file is appended to. Empty = ctrlplane.log in the data folder.
+	// existing file is appended to. At 16 MiB it is renamed to Path.1, and so on to Path.3.
+	// Empty = ctrlplane.log in the data folder.
 	Path string
 	// Level is the lowest level that is written; nil = info.
 	Level slog.Leveler
@@ -112,15 +113,6 @@ type LogConfig struct {
 	Verbosity int
 	// Format is LogText or LogJSON; empty = LogText.
 	Format LogFormat
-	// MaxBytes is the size at which the file is renamed to Path.1 and a new one is
-	// created; 0 = 16 MiB.
-	MaxBytes int64
-	// MaxFiles is how many renamed files are kept; 0 = 3.
-	MaxFiles int
-	// OnWarn is called with each record of level warn and above, whatever Level is, and
-	// once when the file can no longer be written; nil = not called. It is called by the
-	// goroutine that logs, possibly by several at a time, and must not log.
-	OnWarn func(slog.Record)
 }
 
 // LogFormat is the encoding of a record in the log.

@@ -72,17 +72,17 @@ func (n *namespaceWrites) end(w *namespaceWrite) {
 // still store the object.
 func (n *namespaceWrites) endRequest(ctx context.Context, w *namespaceWrite) {
 	if ctx.Err() != nil {
-		n.endAfter(w, upstreamNamespaceGrace)
+		n.endAfterGrace(w)
 		return
 	}
 	n.end(w)
 }
 
-// endAfter removes a write after a delay.
-func (n *namespaceWrites) endAfter(w *namespaceWrite, delay time.Duration) {
+// endAfterGrace removes a write of which the end is not known.
+func (n *namespaceWrites) endAfterGrace(w *namespaceWrite) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	w.timer = time.AfterFunc(delay, func() { n.end(w) })
+	w.timer = time.AfterFunc(upstreamNamespaceGrace, func() { n.end(w) })
 }
 
 // stop ends the timers. Writes that they would have ended stay in flight.
@@ -124,7 +124,7 @@ func (s *Server) DrainNamespace(name string) <-chan struct{} {
 		return nil
 	}
 	if s.hasAggregatedServers() {
-		s.namespaceWrites.endAfter(s.namespaceWrites.begin(name), upstreamNamespaceGrace)
+		s.namespaceWrites.endAfterGrace(s.namespaceWrites.begin(name))
 	}
 	// A namespace that is not in the cache is read from the storage by admission.
 	return s.namespaceWrites.drain(name)

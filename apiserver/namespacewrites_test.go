@@ -90,7 +90,7 @@ func TestCanceledWriteIsCountedOn(t *testing.T) {
 		if !isClosed(drained) {
 			t.Error("the write is counted for ever")
 		}
-		f.writes.endAfter(f.writes.begin("default"), upstreamNamespaceGrace)
+		f.writes.endAfterGrace(f.writes.begin("default"))
 		f.writes.stop() // or the bubble does not end
 	})
 }

@@ -215,7 +215,7 @@ func (cl *client) snapshot(now time.Time) observe.Client {
 	default:
 		v.WatchEnded = later(cl.watchEnded, ended)
 	}
-	v.Refused = cl.refused.describeSince(v.WatchEnded, now, refusedOften)
+	v.Refused = cl.refused.describe(v.WatchEnded, now, refusedOften)
 	for _, w := range cl.watches {
 		v.Watches = append(v.Watches, w.snapshot())
 	}

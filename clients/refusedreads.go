@@ -95,13 +95,9 @@ func isRefusal(c *observe.Called) bool {
 	return false
 }
 
-// describe says which reads were refused, at least so many times; empty if none was.
-func (r *refusedReads) describe(now time.Time, times int) string {
-	return r.describeSince(time.Time{}, now, times)
-}
-
-// describeSince leaves out the reads that were not refused since a time: the process that asked has ended.
-func (r *refusedReads) describeSince(since, now time.Time, times int) string {
+// describe says which reads were refused since a time, at least so many times; empty if none was.
+// Those before may be of a process that has ended.
+func (r *refusedReads) describe(since, now time.Time, times int) string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	var parts []string

@@ -18,7 +18,7 @@ func TestProbesOfOptionalAPIs(t *testing.T) {
 		t.Helper()
 		now = now.Add(passed)
 		r.note(&observe.Called{Verb: "list", Object: observe.Object{Resource: "sites", Group: "example.com"}, Status: 404, Error: "no"}, now)
-		if got := r.describe(now, refusedOften); got != want {
+		if got := r.describe(time.Time{}, now, refusedOften); got != want {
 			t.Errorf("got %q, want %q", got, want)
 		}
 	}
@@ -45,12 +45,12 @@ func TestRefusedReadsOfManyResources(t *testing.T) {
 			refuse(fmt.Sprint("past", i))
 		}
 	}
-	if len(r.byResource) != maxRefusedReads || r.describe(now, refusedOften) == "" {
-		t.Errorf("%d resources: %s", len(r.byResource), r.describe(now, refusedOften))
+	if len(r.byResource) != maxRefusedReads || r.describe(time.Time{}, now, refusedOften) == "" {
+		t.Errorf("%d resources: %s", len(r.byResource), r.describe(time.Time{}, now, refusedOften))
 	}
 	now = now.Add(refusedTime + 1)
 	refuse("configmaps")
-	if got := r.describe(now, refusedOften); !strings.Contains(got, "list of configmaps is refused: no") {
+	if got := r.describe(time.Time{}, now, refusedOften); !strings.Contains(got, "list of configmaps is refused: no") {
 		t.Errorf("got %q", got)
 	}
 }
@@ -63,10 +63,10 @@ func TestRefusedReadsOfAProcessThatHasEnded(t *testing.T) {
 		now = now.Add(time.Second)
 		r.note(&observe.Called{Verb: "watch", Object: observe.Object{Resource: "sites"}, Status: 403, Error: "no"}, now)
 	}
-	if got := r.describeSince(now.Add(-time.Second), now, refusedOften); got == "" {
+	if got := r.describe(now.Add(-time.Second), now, refusedOften); got == "" {
 		t.Error("a process that asks after one of its watches has ended is not said to be refused")
 	}
-	if got := r.describeSince(now.Add(time.Second), now.Add(2*time.Second), refusedOften); got != "" {
+	if got := r.describe(now.Add(time.Second), now.Add(2*time.Second), refusedOften); got != "" {
 		t.Errorf("after the end: %s", got)
 	}
 }

@@ -154,7 +154,7 @@ func (r *reportedState) stateOf(rc *reportedController, now time.Time) observe.C
 	switch {
 	case isStarting:
 		reason := "its workers have not started"
-		if refused := rc.client.refused.describe(now, 1); refused != "" {
+		if refused := rc.client.refused.describe(time.Time{}, now, 1); refused != "" {
 			reason += "; " + refused
 		} else {
 			reason += ": its caches are not filled yet"
@@ -170,7 +170,7 @@ func (r *reportedState) stateOf(rc *reportedController, now time.Time) observe.C
 		return observe.ControllerChanged{State: observe.StateUnknown, Reason: observe.GoneLost.Reason(lost.runningKeys(rc)), Gone: observe.GoneLost}
 	case isStandby:
 		reason := "its workers have not started: its process waits to be the leader"
-		if refused := rc.client.refused.describe(now, 1); refused != "" { // with EnableWarmup its caches are filled now
+		if refused := rc.client.refused.describe(time.Time{}, now, 1); refused != "" { // with EnableWarmup its caches are filled now
 			reason += "; " + refused
 		}
 		return observe.ControllerChanged{State: observe.StateBuilding, Reason: reason}

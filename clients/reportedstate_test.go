@@ -101,7 +101,7 @@ func TestClientSaysWhatIsRefused(t *testing.T) {
 	for i := range 2 * refusedOften {
 		now = now.Add(2 * refusedTime)
 		r.note(&observe.Called{Verb: "list", Object: observe.Object{Resource: "pods"}, Status: http.StatusForbidden}, now)
-		if got := r.describe(now, 2); got != "" {
+		if got := r.describe(time.Time{}, now, 2); got != "" {
 			t.Errorf("after %d single refusals: %q", i+1, got)
 		}
 	}

@@ -63,16 +63,9 @@ func knownControllers(extra []ExtraController) (all []string, aliases map[string
 }
 
 // Catalogue returns every controller, sorted by name, with the reason for which
-// list (nil = DefaultList) or a feature gate turns it off. The reason is empty if
-// the controller would run.
+// list or a feature gate turns it off. The reason is empty if the controller would
+// run.
 func Catalogue(list []string, extra []ExtraController) []Status {
-	if list == nil {
-		list = DefaultList
-	}
-	return buildCatalogue(list, extra)
-}
-
-func buildCatalogue(list []string, extra []ExtraController) []Status {
 	canonical := resolveAliases(list, extra)
 	var all []Status
 	for _, e := range extra {

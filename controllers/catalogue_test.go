@@ -49,7 +49,7 @@ func TestWarnOnlyExcluded(t *testing.T) {
 		if got != want {
 			t.Errorf("%s: got %q, want %q", list, got, want)
 		}
-		off := !slices.ContainsFunc(buildCatalogue(entries, nil), func(c Status) bool { return c.Reason == "" })
+		off := !slices.ContainsFunc(Catalogue(entries, nil), func(c Status) bool { return c.Reason == "" })
 		if off != (want != "") {
 			t.Errorf("%s: all controllers are off: %v", list, off)
 		}
@@ -63,7 +63,7 @@ func TestWarnOnlyExcluded(t *testing.T) {
 // DefaultList. It changes if a release of upstream adds or removes controllers.
 func TestCatalogue(t *testing.T) {
 	var b strings.Builder
-	for _, c := range buildCatalogue(DefaultList, nil) {
+	for _, c := range Catalogue(DefaultList, nil) {
 		reason := c.Reason
 		if reason == "" {
 			reason = "on"
@@ -76,7 +76,7 @@ func TestCatalogue(t *testing.T) {
 func TestOffReason(t *testing.T) {
 	reasons := func(list ...string) map[string]string {
 		m := map[string]string{}
-		for _, c := range buildCatalogue(list, nil) {
+		for _, c := range Catalogue(list, nil) {
 			m[c.Name] = c.Reason
 		}
 		return m
@@ -142,7 +142,7 @@ func TestExtraControllers(t *testing.T) {
 		return all[slices.IndexFunc(all, func(s Status) bool { return s.Name == name })].Reason
 	}
 	for want, got := range map[string]string{
-		"":                            reason("service-lb-controller"),
+		"":                            reason("service-lb-controller", DefaultList...),
 		"turned off by --controllers": reason("service-lb-controller", "*", "-service"),
 		"not in --controllers":        reason("service-lb-controller", "job"),
 		"because":                     reason("never", "never"),

@@ -59,7 +59,7 @@ func New(cfg Config) (*Supervisor, error) {
 		cfg.OnUnlisted = func(context.Context, string) {}
 	}
 	s := &Supervisor{cfg: cfg, config: component, units: map[string]*unit{}}
-	for _, c := range buildCatalogue(component.Generic.Controllers, cfg.Extra) {
+	for _, c := range Catalogue(component.Generic.Controllers, cfg.Extra) {
 		u := &unit{
 			name:     c.Name,
 			aliases:  c.Aliases,

@@ -71,7 +71,7 @@ func startUpstream(t *testing.T) (*Supervisor, *observe.Observer) {
 		Logger: slog.New(slog.DiscardHandler), PodCIDR: "10.0.0.0/9", List: []string{"*"}, Recorder: o.Recorder,
 		Connect: func(user.Info) *rest.Config { return &rest.Config{Host: server.URL} },
 	}
-	for _, c := range buildCatalogue(nil, nil) {
+	for _, c := range Catalogue(nil, nil) {
 		cfg.List = append(cfg.List, c.Name)
 	}
 	cfg.CACert, cfg.CAKey = writeCA(t)

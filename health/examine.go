@@ -14,15 +14,11 @@ import (
 )
 
 // Examine returns the state of an object, whose kind is as kubectl names it. The message of one
-// that is not healthy is the reason, as Why returns it, but that of a Pod and a Job does not say which of its own programs
+// that is not healthy is the reason, as WhyOf says it, but that of a Pod and a Job does not say which of its own programs
 // are not simulated.
 func (w *Waiter) Examine(ctx context.Context, kind, namespace, name string) (State, error) {
-	return w.examine(requestlog.Discard(ctx), kinds.NewMapper(w.kinds), kind, namespace, name, true)
-}
-
-// examine is like Examine, for one of several objects, which share what is known of kinds.
-func (w *Waiter) examine(ctx context.Context, known kinds.Mapper, kind, namespace, name string, skipPrograms bool) (State, error) {
-	m, err := known.Find(ctx, kind)
+	ctx = requestlog.Discard(ctx)
+	m, err := kinds.NewMapper(w.kinds).Find(ctx, kind)
 	if err != nil {
 		return State{}, fmt.Errorf("health: %s: %w", kind, err)
 	}
@@ -34,7 +30,7 @@ func (w *Waiter) examine(ctx context.Context, known kinds.Mapper, kind, namespac
 	if u == nil {
 		return State{Ref: r, Status: NotFound, Message: "does not exist"}, nil
 	}
-	return w.examineObject(ctx, u, skipPrograms)
+	return w.examineObject(ctx, u, true)
 }
 
 func refOf(m *meta.RESTMapping, namespace, name string) Ref {

@@ -1,6 +1,7 @@
 package health
 
 import (
+	"context"
 	"strings"
 	"testing"
 
@@ -90,6 +91,11 @@ func newCluster(t *testing.T, manifests ...string) *cluster {
 	c.objects = dynamicfake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), lists, objects...)
 	c.Waiter = &Waiter{kinds: c.kinds, objects: c.objects}
 	return c
+}
+
+// Why says why an object is not healthy, without lists that several objects share.
+func (c *cluster) Why(ctx context.Context, u *unstructured.Unstructured) string {
+	return c.why(ctx, u, nil)
 }
 
 // serve adds a kind. It must not run concurrently with discovery.

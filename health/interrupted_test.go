@@ -31,8 +31,8 @@ func TestInterruptedRequestsAreNotLogged(t *testing.T) {
 			_, err := w.Examine(ctx, "pod", "shop", "p")
 			return err
 		}},
-		{"Why", "/apis/apps/v1/namespaces/shop/replicasets", func(ctx context.Context, w *Waiter) error {
-			w.Why(ctx, parseObject(t, justMade))
+		{"WhyOf", "/apis/apps/v1/namespaces/shop/replicasets", func(ctx context.Context, w *Waiter) error {
+			w.WhyOf(ctx)(parseObject(t, justMade))
 			return ctx.Err()
 		}},
 		{"FindStuck", "/api/v1/namespaces", func(ctx context.Context, w *Waiter) error {

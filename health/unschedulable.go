@@ -11,6 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
 	resourcehelper "k8s.io/component-helpers/resource"
 	corev1scheduling "k8s.io/component-helpers/scheduling/corev1"
 	"k8s.io/component-helpers/scheduling/corev1/nodeaffinity"
@@ -94,7 +95,7 @@ func (p *placement) missingLabels() string {
 	switch {
 	case len(missing) > 0:
 		return fmt.Sprintf("no node has the label %s (spec.nodeSelector)", words.Or(missing))
-	case len(all) > 1 && !slices.ContainsFunc(p.nodes, func(n *corev1.Node) bool { return hasLabels(n, selector) }):
+	case len(all) > 1 && !slices.ContainsFunc(p.nodes, func(n *corev1.Node) bool { return labels.SelectorFromSet(selector).Matches(labels.Set(n.Labels)) }):
 		return fmt.Sprintf("no node has all of the labels %s (spec.nodeSelector)", words.And(all))
 	}
 	text := "no node matches its required node affinity: " + describeNodeAffinity(p.pod.Spec.Affinity.NodeAffinity)
@@ -102,15 +103,6 @@ func (p *placement) missingLabels() string {
 		text += fmt.Sprintf(", and has %s (spec.nodeSelector)", words.And(all))
 	}
 	return text
-}
-
-func hasLabels(n *corev1.Node, labels map[string]string) bool {
-	for key, value := range labels {
-		if v, ok := n.Labels[key]; !ok || v != value {
-			return false
-		}
-	}
-	return true
 }
 
 // describeNodeAffinity returns the required terms of a node affinity, of which one has to match.

@@ -17,20 +17,15 @@ import (
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
-// Why returns in one line why an object is not healthy. It examines the objects that it
-// owns or needs and its events first, and then the object itself.
-func (w *Waiter) Why(ctx context.Context, u *unstructured.Unstructured) string {
-	return w.why(requestlog.Discard(ctx), u, nil)
-}
-
-// WhyOf returns a function that is like Why, for several objects: they share the lists of what they own or need. It is not
-// safe for concurrent use.
+// WhyOf returns a function that says in one line why an object is not healthy. It examines the objects that it owns or
+// needs and its events first, and then the object itself. Several objects share the lists of what they own or need. It is
+// not safe for concurrent use.
 func (w *Waiter) WhyOf(ctx context.Context) func(*unstructured.Unstructured) string {
 	ctx, lists := requestlog.Discard(ctx), newSharedLists()
 	return func(u *unstructured.Unstructured) string { return w.why(ctx, u, lists) }
 }
 
-// why is like Why, for one of several objects whose searches share lists; nil for a single one.
+// why says in one line why an object is not healthy. The searches of several objects share lists; nil for a single one.
 func (w *Waiter) why(ctx context.Context, u *unstructured.Unstructured, lists *sharedLists) string {
 	return w.explainState(ctx, &trackedObject{State: StateOf(u), object: u}, false, lists).Reason
 }

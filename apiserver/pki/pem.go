@@ -9,13 +9,11 @@ import (
 	"encoding/pem"
 	"errors"
 	"fmt"
+
+	"k8s.io/client-go/util/keyutil"
 )
 
-const (
-	certificateBlock  = "CERTIFICATE"
-	publicKeyBlock    = "PUBLIC KEY"
-	ecPrivateKeyBlock = "EC PRIVATE KEY"
-)
+const certificateBlock = "CERTIFICATE"
 
 // readCert returns nil if there is no such file. The name has no extension.
 func (d *directory) readCert(name string) (*x509.Certificate, error) {
@@ -36,11 +34,12 @@ func (d *directory) readKey(name string) (crypto.Signer, error) {
 	if err != nil || data == nil {
 		return nil, err
 	}
-	key, err := parseKey(data)
-	if err != nil {
-		return nil, fmt.Errorf("%s cannot be used: %w: %s", d.filePath(name+".key"), err, d.repairAdvice(name))
+	key, err := keyutil.ParsePrivateKeyPEM(data)
+	signer, ok := key.(crypto.Signer)
+	if err != nil || !ok {
+		return nil, fmt.Errorf("%s cannot be used: it has no unencrypted private key in PEM format: %s", d.filePath(name+".key"), d.repairAdvice(name))
 	}
-	return key, nil
+	return signer, nil
 }
 
 func parseCert(data []byte) (*x509.Certificate, error) {
@@ -52,31 +51,6 @@ func parseCert(data []byte) (*x509.Certificate, error) {
 	return nil, errors.New("it has no certificate in PEM format")
 }
 
-func parseKey(data []byte) (crypto.Signer, error) {
-	for block, rest := pem.Decode(data); block != nil; block, rest = pem.Decode(rest) {
-		var key any
-		var err error
-		switch block.Type {
-		case ecPrivateKeyBlock:
-			key, err = x509.ParseECPrivateKey(block.Bytes)
-		case "RSA PRIVATE KEY":
-			key, err = x509.ParsePKCS1PrivateKey(block.Bytes)
-		case "PRIVATE KEY":
-			key, err = x509.ParsePKCS8PrivateKey(block.Bytes)
-		default:
-			continue
-		}
-		if err != nil {
-			return nil, err
-		}
-		if signer, ok := key.(crypto.Signer); ok {
-			return signer, nil
-		}
-		return nil, fmt.Errorf("keys of type %T cannot sign", key)
-	}
-	return nil, errors.New("it has no unencrypted private key in PEM format")
-}
-
 func generateKey() (*ecdsa.PrivateKey, []byte, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -86,7 +60,7 @@ func generateKey() (*ecdsa.PrivateKey, []byte, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	return key, pem.EncodeToMemory(&pem.Block{Type: ecPrivateKeyBlock, Bytes: der}), nil
+	return key, pem.EncodeToMemory(&pem.Block{Type: keyutil.ECPrivateKeyBlockType, Bytes: der}), nil
 }
 
 func samePublicKey(a, b crypto.PublicKey) bool {

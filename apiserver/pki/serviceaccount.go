@@ -4,8 +4,10 @@ import (
 	"crypto"
 	"crypto/x509"
 	"encoding/pem"
-	"errors"
 	"fmt"
+	"slices"
+
+	"k8s.io/client-go/util/keyutil"
 )
 
 // ensureServiceAccountKey creates the key pair of service account tokens if it does
@@ -42,11 +44,12 @@ func (d *directory) ensureServiceAccountKey() error {
 	if data == nil {
 		return d.writePublicKey(key)
 	}
-	found, err := containsPublicKey(data, key.Public())
+	known, err := keyutil.ParsePublicKeysPEM(data)
 	if err != nil {
-		return fmt.Errorf("%s cannot be used: %w: %s", d.filePath("sa.pub"), err, publicKeyAdvice)
+		return fmt.Errorf("%s cannot be used: it has no public key in PEM format: %s", d.filePath("sa.pub"), publicKeyAdvice)
 	}
-	if !found {
+	// Other keys may verify tokens that an earlier key has signed.
+	if !slices.ContainsFunc(known, func(k any) bool { return samePublicKey(key.Public(), k) }) {
 		return fmt.Errorf("%s does not match sa.key: %s", d.filePath("sa.pub"), publicKeyAdvice)
 	}
 	return nil
@@ -59,28 +62,5 @@ func (d *directory) writePublicKey(key crypto.Signer) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", d.filePath("sa.pub"), err)
 	}
-	return d.writeFile("sa.pub", pem.EncodeToMemory(&pem.Block{Type: publicKeyBlock, Bytes: der}), false)
-}
-
-// containsPublicKey reports whether the key is among those of the file. Other keys may
-// verify tokens that an earlier key has signed.
-func containsPublicKey(data []byte, key crypto.PublicKey) (bool, error) {
-	found := false
-	for block, rest := pem.Decode(data); block != nil; block, rest = pem.Decode(rest) {
-		if block.Type != publicKeyBlock {
-			continue
-		}
-		public, err := x509.ParsePKIXPublicKey(block.Bytes)
-		if err != nil {
-			return false, err
-		}
-		if samePublicKey(key, public) {
-			return true, nil
-		}
-		found = true
-	}
-	if !found {
-		return false, errors.New("it has no public key in PEM format")
-	}
-	return false, nil
+	return d.writeFile("sa.pub", pem.EncodeToMemory(&pem.Block{Type: keyutil.PublicKeyBlockType, Bytes: der}), false)
 }

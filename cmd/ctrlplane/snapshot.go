@@ -92,7 +92,12 @@ func newSnapshotSave(t *target) *cobra.Command {
   ctrlplane snapshot save base
   ctrlplane snapshot save base --overwrite
   ctrlplane snapshot save ./base.snapshot      a file for another person: it contains Secrets`,
-		Args: maxArgs("snapshot save", 1),
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) > 1 {
+				return usage.Errorf("snapshot save takes one name, got %q: leave out all but one", args)
+			}
+			return nil
+		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			name := time.Now().Format("20060102-150405")
 			if len(args) > 0 {
@@ -133,7 +138,12 @@ func newSnapshotRestore(t *target) *cobra.Command {
 		Example: `  ctrlplane snapshot restore base
   ctrlplane --name demo snapshot restore base
   ctrlplane snapshot restore ./base.snapshot`,
-		Args: exactArgs("snapshot restore", 1),
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) != 1 {
+				return usage.Errorf(`snapshot restore takes one name, got %q: "ctrlplane snapshot list" lists them`, args)
+			}
+			return nil
+		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			store := snapshot.UserStore()
 			file, err := store.Load(cmd.Context(), args[0])
@@ -195,22 +205,4 @@ func (t *target) explainLostRestore(err error) error {
 // describeRestore summarizes what a restore has changed.
 func describeRestore(r control.RestoreResult) string {
 	return fmt.Sprintf("%d created, %d updated, %d deleted, %d replaced, in %s", r.Created, r.Updated, r.Deleted, r.Replaced, words.Duration(r.Took))
-}
-
-func maxArgs(verb string, n int) cobra.PositionalArgs {
-	return func(_ *cobra.Command, args []string) error {
-		if len(args) > n {
-			return usage.Errorf("%s takes one name, got %q: leave out all but one", verb, args)
-		}
-		return nil
-	}
-}
-
-func exactArgs(verb string, n int) cobra.PositionalArgs {
-	return func(_ *cobra.Command, args []string) error {
-		if len(args) != n {
-			return usage.Errorf(`%s takes one name, got %q: "ctrlplane snapshot list" lists them`, verb, args)
-		}
-		return nil
-	}
 }

@@ -55,12 +55,6 @@ func (c objectContent) field(path ...string) any {
 	return v
 }
 
-// hasField reports whether the object has a field of that name at its top.
-func (c objectContent) hasField(name string) bool {
-	m, _ := c.value.(map[string]any)
-	return m[name] != nil
-}
-
 // redactedJSON returns the content without managed fields and a Secret's values.
 // It changes c.
 func (c objectContent) redactedJSON(of observe.Object) (json.RawMessage, error) {

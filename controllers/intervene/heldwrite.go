@@ -90,7 +90,7 @@ func (h *heldWrite) describe() control.HeldWrite {
 	d := control.HeldWrite{Verb: h.call.Verb, Object: h.call.Object, Subresource: h.call.Subresource, Since: h.since, DryRun: h.dryRun}
 	c := h.decodeBody()
 	if strings.HasPrefix(d.Verb, "delete") { // its options may be in the body
-		d.DryRun = d.DryRun || c.hasField("dryRun")
+		d.DryRun = d.DryRun || c.field("dryRun") != nil
 	}
 	if d.Object.Name == "" && d.Verb == "create" {
 		d.Object.Name = cmp.Or(c.stringField("metadata", "name"), c.stringField("metadata", "generateName"))

@@ -50,7 +50,7 @@ func ParseLevel(name string) (slog.Level, error) {
 // Config configures a log file.
 type Config struct {
 	// Path is the file, in an existing folder. It is created with mode 0600; an
-	// existing file is appended to.
+	// existing file is appended to. At 16 MiB it is renamed to Path.1, and so on to Path.3.
 	Path string
 	// Level is the lowest level that is written; nil = info.
 	Level slog.Leveler
@@ -59,15 +59,6 @@ type Config struct {
 	Verbosity int
 	// Format is Text or JSON; empty = Text.
 	Format Format
-	// MaxBytes is the size at which the file is renamed to Path.1 and a new one is
-	// created; 0 = 16 MiB.
-	MaxBytes int64
-	// MaxFiles is how many renamed files are kept; 0 = 3.
-	MaxFiles int
-	// OnWarn is called with each record of level warn and above, whatever Level is, and
-	// once when the file can no longer be written; nil = not called. It is called by the
-	// goroutine that logs, possibly by several at a time, and must not log.
-	OnWarn func(slog.Record)
 }
 
 // File is an open log file. Any number of goroutines may use its handler; records
@@ -77,15 +68,18 @@ type File struct {
 	handler slog.Handler
 }
 
+const (
+	maxBytes = 16 << 20 // of a file, which is then renamed to Path.1
+	maxFiles = 3        // that were renamed
+)
+
 // Open opens the log file for appending.
 func Open(cfg Config) (*File, error) {
-	if cfg.MaxBytes <= 0 {
-		cfg.MaxBytes = 16 << 20
-	}
-	if cfg.MaxFiles <= 0 {
-		cfg.MaxFiles = 3
-	}
-	out, err := openRotator(cfg.Path, cfg.MaxBytes, cfg.MaxFiles)
+	return open(cfg, maxBytes, maxFiles)
+}
+
+func open(cfg Config, limit int64, keep int) (*File, error) {
+	out, err := openRotator(cfg.Path, limit, keep)
 	if err != nil {
 		return nil, fmt.Errorf("log file: %w", err)
 	}
@@ -96,11 +90,7 @@ func Open(cfg Config) (*File, error) {
 	return &File{out: out, handler: handler}, nil
 }
 
-func newHandler(cfg Config, out *rotator) (slog.Handler, error) {
-	var w io.Writer = out
-	if cfg.OnWarn != nil {
-		w = &failureNotifier{out: out, onWarn: cfg.OnWarn}
-	}
+func newHandler(cfg Config, out io.Writer) (slog.Handler, error) {
 	level := slog.LevelInfo
 	if cfg.Level != nil {
 		level = cfg.Level.Level()
@@ -109,20 +99,14 @@ func newHandler(cfg Config, out *rotator) (slog.Handler, error) {
 		level = min(level, slog.Level(-cfg.Verbosity))
 	}
 	opts := &slog.HandlerOptions{Level: level}
-	var handler slog.Handler
 	switch cfg.Format {
 	case "", Text:
-		handler = slog.NewTextHandler(w, opts)
+		return slog.NewTextHandler(out, opts), nil
 	case JSON:
-		handler = slog.NewJSONHandler(w, opts)
-	default:
-		_, err := ParseFormat(string(cfg.Format))
-		return nil, err
+		return slog.NewJSONHandler(out, opts), nil
 	}
-	if cfg.OnWarn != nil {
-		handler = &warnTee{file: handler, onWarn: cfg.OnWarn}
-	}
-	return handler, nil
+	_, err := ParseFormat(string(cfg.Format))
+	return nil, err
 }
 
 // Handler returns the handler that writes to the file.

@@ -10,6 +10,7 @@ import (
 	"github.com/pmezard/go-difflib/difflib"
 
 	"github.com/ctrlplane/ctrlplane/control"
+	"github.com/ctrlplane/ctrlplane/internal/words"
 	"github.com/ctrlplane/ctrlplane/internal/yamltext"
 )
 
@@ -49,5 +50,5 @@ func yamlLines(s *control.SteppedWrite, object json.RawMessage) (lines []string,
 	if err != nil {
 		return nil, "", fmt.Errorf("diff of %s: %w", s.Object, err)
 	}
-	return slices.Collect(strings.Lines(string(text))), fmt.Sprintf("%s (version %s)", s.Object, header.Metadata.ResourceVersion), nil
+	return slices.Collect(strings.Lines(string(text))), words.OneLine(fmt.Sprintf("%s (version %s)", s.Object, header.Metadata.ResourceVersion)), nil
 }

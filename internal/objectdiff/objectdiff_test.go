@@ -50,6 +50,11 @@ func TestUnified(t *testing.T) {
 			}
 		})
 	}
+	role := observe.Object{Resource: "clusterroles", Kind: "ClusterRole", Name: "a\n+++ b"}
+	created := control.SteppedWrite{HeldWrite: control.HeldWrite{Object: role}, After: json.RawMessage(`{"metadata":{"resourceVersion":"7"}}`)}
+	if diff, err := Unified(&created); err != nil || strings.Count(diff, "\n+++ ") != 1 {
+		t.Errorf("a name with a line feed: %v\n%s", err, diff)
+	}
 	s := control.SteppedWrite{HeldWrite: control.HeldWrite{Object: web}, After: json.RawMessage(`{"metadata":`)}
 	if diff, err := Unified(&s); err == nil || !strings.Contains(err.Error(), "Pod default/web") {
 		t.Errorf("invalid JSON: %q, %v", diff, err)

@@ -27,23 +27,19 @@ const (
 // kind and name. A namespaced owner has dependents in its namespace only. Events and
 // resources that the client may not list are left out. The error says what else is
 // missing.
-func (i *Inspector) dependents(ctx context.Context, r resource, u *unstructured.Unstructured) ([]observe.Object, error) {
+func (i *Inspector) dependents(ctx context.Context, served *listing, r resource, u *unstructured.Unstructured) ([]observe.Object, error) {
 	if u.GetUID() == "" { // not a stored object
 		return nil, nil
-	}
-	known, err := i.catalog.currentListing(ctx, maxListingAge)
-	if err != nil {
-		return nil, err
 	}
 	var (
 		mu       sync.Mutex
 		found    []observe.Object
 		late     []string
-		problems = []error{known.err}
+		problems = []error{served.err}
 		lists    errgroup.Group
 	)
 	lists.SetLimit(parallelLists)
-	for _, holding := range known.possibleDependents(r.namespaced) {
+	for _, holding := range served.possibleDependents(r.namespaced) {
 		lists.Go(func() error {
 			objects, err := i.listOwned(ctx, holding, u)
 			mu.Lock()

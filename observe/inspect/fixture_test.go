@@ -31,12 +31,6 @@ type cluster struct {
 type fakeDiscovery struct {
 	*fake.FakeDiscovery
 	broken string
-	asked  int
-}
-
-func (k *fakeDiscovery) ServerGroupsWithContext(ctx context.Context) (*metav1.APIGroupList, error) {
-	k.asked++
-	return k.FakeDiscovery.ServerGroupsWithContext(ctx)
 }
 
 func (k *fakeDiscovery) ServerResourcesForGroupVersionWithContext(ctx context.Context, gv string) (*metav1.APIResourceList, error) {
@@ -94,7 +88,7 @@ func newCluster(t *testing.T, manifests ...string) *cluster {
 		objects:  dynamicfake.NewSimpleDynamicClient(runtime.NewScheme(), full...),
 		metadata: metadatafake.NewSimpleMetadataClient(scheme, partial...),
 	}
-	c.Inspector = &Inspector{catalog: newCatalog(k), objects: c.objects, metadata: c.metadata, timeout: inspectTimeout}
+	c.Inspector = &Inspector{kinds: k, objects: c.objects, metadata: c.metadata, timeout: inspectTimeout}
 	return c
 }
 

@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/rest"
@@ -27,7 +28,7 @@ const inspectTimeout = 3 * time.Second
 
 // Inspector shows objects of an API server. It is safe for concurrent use.
 type Inspector struct {
-	catalog  *catalog
+	kinds    discovery.DiscoveryInterfaceWithContext
 	objects  dynamic.Interface
 	metadata metadata.Interface
 	timeout  time.Duration
@@ -45,7 +46,7 @@ func New(cfg *rest.Config) (*Inspector, error) {
 	if err != nil {
 		return nil, fmt.Errorf("inspect: %w", err)
 	}
-	return &Inspector{catalog: newCatalog(clients.Kinds), objects: clients.Objects, metadata: partial, timeout: inspectTimeout}, nil
+	return &Inspector{kinds: clients.Kinds, objects: clients.Objects, metadata: partial, timeout: inspectTimeout}, nil
 }
 
 // Inspect returns the current state of o. o must have a name, and a resource or a
@@ -69,7 +70,16 @@ func (i *Inspector) inspect(ctx context.Context, o observe.Object) (observe.Insp
 	if o.Name == "" || o.Resource == "" && o.Kind == "" {
 		return observe.Inspection{}, errors.New("an object needs a name, and a resource or a kind")
 	}
-	r, u, err := i.get(ctx, o)
+	// Each inspection asks again: a kind, or the version in which it is served, may be new.
+	served, err := discover(ctx, i.kinds)
+	if err != nil {
+		return observe.Inspection{}, err
+	}
+	r, err := served.find(o)
+	if err != nil {
+		return observe.Inspection{}, err
+	}
+	u, err := i.get(ctx, r, o)
 	if err != nil {
 		return observe.Inspection{}, err
 	}
@@ -77,8 +87,8 @@ func (i *Inspector) inspect(ctx context.Context, o observe.Object) (observe.Insp
 		return observe.Inspection{Object: r.object(o.Namespace, o.Name, o.UID), Gone: true}, nil
 	}
 	found := observe.Inspection{Object: r.object(u.GetNamespace(), u.GetName(), string(u.GetUID()))}
-	owners, ownersErr := i.owners(ctx, u)
-	dependents, dependentsErr := i.dependents(ctx, r, u)
+	owners, ownersErr := served.owners(u)
+	dependents, dependentsErr := i.dependents(ctx, served, r, u)
 	found.Owners, found.Dependents = owners, dependents
 	if found.YAML, err = renderYAML(u, r.GroupResource() == secrets); err != nil {
 		return observe.Inspection{}, err
@@ -89,34 +99,8 @@ func (i *Inspector) inspect(ctx context.Context, o observe.Object) (observe.Insp
 	return found, nil
 }
 
-// get returns an object and its resource. The object is nil if it does not exist.
-func (i *Inspector) get(ctx context.Context, o observe.Object) (resource, *unstructured.Unstructured, error) {
-	r, err := i.catalog.find(ctx, o)
-	if err != nil {
-		return r, nil, err
-	}
-	u, err := i.getFrom(ctx, r, o)
-	if isUnservedPath(err) { // another version is served now, or none
-		if err := i.catalog.refresh(ctx); err != nil {
-			return r, nil, err
-		}
-		if r, err = i.catalog.find(ctx, o); err != nil {
-			return r, nil, err
-		}
-		u, err = i.getFrom(ctx, r, o)
-	}
-	switch {
-	case err == nil:
-		return r, u, nil
-	case ctx.Err() != nil:
-		return r, nil, context.Cause(ctx)
-	case apierrors.IsNotFound(err) && !isUnservedPath(err):
-		return r, nil, nil
-	}
-	return r, nil, err
-}
-
-func (i *Inspector) getFrom(ctx context.Context, r resource, o observe.Object) (*unstructured.Unstructured, error) {
+// get returns the object o of r; nil if it does not exist.
+func (i *Inspector) get(ctx context.Context, r resource, o observe.Object) (*unstructured.Unstructured, error) {
 	var client dynamic.ResourceInterface = i.objects.Resource(r.GroupVersionResource)
 	if r.namespaced {
 		if o.Namespace == "" {
@@ -124,17 +108,27 @@ func (i *Inspector) getFrom(ctx context.Context, r resource, o observe.Object) (
 		}
 		client = i.objects.Resource(r.GroupVersionResource).Namespace(o.Namespace)
 	}
-	return client.Get(ctx, o.Name, metav1.GetOptions{})
+	u, err := client.Get(ctx, o.Name, metav1.GetOptions{})
+	switch {
+	case err == nil:
+		return u, nil
+	case ctx.Err() != nil:
+		return nil, context.Cause(ctx)
+	case apierrors.IsNotFound(err) && !isUnservedPath(err):
+		return nil, nil
+	}
+	return nil, err
 }
 
-// isUnservedPath reports whether a NotFound error is about the path, not the object.
+// isUnservedPath reports whether a NotFound error is about the path, not the object: the
+// resource was removed after it was discovered.
 func isUnservedPath(err error) bool {
 	return apierrors.IsNotFound(err) && apierrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse)
 }
 
 // owners returns the owners of u. An owner of a kind that is not served has no
 // resource.
-func (i *Inspector) owners(ctx context.Context, u *unstructured.Unstructured) ([]observe.Object, error) {
+func (l *listing) owners(u *unstructured.Unstructured) ([]observe.Object, error) {
 	var owners []observe.Object
 	var problems []error
 	for _, ref := range u.GetOwnerReferences() {
@@ -145,7 +139,7 @@ func (i *Inspector) owners(ctx context.Context, u *unstructured.Unstructured) ([
 			continue
 		}
 		o := observe.Object{Group: gv.Group, Kind: ref.Kind, Name: ref.Name, UID: string(ref.UID)}
-		r, err := i.catalog.find(ctx, o)
+		r, err := l.find(o)
 		switch {
 		case err == nil:
 			o = r.object(u.GetNamespace(), ref.Name, string(ref.UID))

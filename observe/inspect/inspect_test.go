@@ -2,7 +2,6 @@ package inspect
 
 import (
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -147,22 +146,5 @@ func TestOwnerOfUnservedKind(t *testing.T) {
 	}
 	if err == nil || !strings.Contains(err.Error(), ": incomplete: ") || !strings.Contains(err.Error(), "owner Bad b: unexpected GroupVersion string: a/b/c") {
 		t.Errorf("got %v", err)
-	}
-}
-
-func TestConcurrentInspect(t *testing.T) {
-	c := newCluster(t, deployment, replicaSet, podA)
-	var callers sync.WaitGroup
-	for range 8 {
-		callers.Go(func() {
-			got, err := c.Inspect(t.Context(), webReplicaSet)
-			if err != nil || len(got.Owners) != 1 || len(got.Dependents) != 1 {
-				t.Errorf("got %+v, %v", got, err)
-			}
-		})
-	}
-	callers.Wait()
-	if c.kinds.asked != 1 {
-		t.Errorf("%d discoveries, want 1", c.kinds.asked)
 	}
 }

@@ -53,17 +53,30 @@ func clientTree() *Tree {
 	return t
 }
 
+// linePerStep returns the actors and each step on a line of its own: a difference shows whole steps.
+func (d diagram) linePerStep(t *testing.T) string {
+	t.Helper()
+	var out strings.Builder
+	lines := json.NewEncoder(&out)
+	lines.SetEscapeHTML(false)
+	if err := lines.Encode(d.Actors); err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range d.Steps {
+		if err := lines.Encode(s); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return out.String()
+}
+
 // TestDiagram writes what the page draws.
 func TestDiagram(t *testing.T) {
 	for name, about := range map[string]observe.Object{"cascade": deployment("web"), "conflict": deployment("busy")} {
 		t.Run(name, func(t *testing.T) {
 			tree := buildTree(t, name, about, Options{})
 			d := phrases{home: about.Namespace}.newDiagram(tree)
-			out, err := json.MarshalIndent(d, "", " ")
-			if err != nil {
-				t.Fatal(err)
-			}
-			golden(t, "page/"+name, string(out)+"\n")
+			golden(t, "page/"+name, d.linePerStep(t))
 			conflicts := 0
 			for i, s := range d.Steps {
 				if s.Cause >= len(d.Steps) || s.Cause == i {

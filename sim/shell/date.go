@@ -2,10 +2,13 @@ package shell
 
 import (
 	"fmt"
+	"regexp"
 	"strconv"
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/itchyny/timefmt-go"
 )
 
 // parseDate understands what date -d is mostly given.
@@ -115,89 +118,31 @@ func date(p *proc, args []string) int {
 		}
 		format = arg[1:]
 	}
+	size := maxDateGrowth * len(format)
+	p.hold(size)
+	defer p.hold(-size)
 	p.print(strftime(format, t) + "\n")
 	return 0
 }
 
+// maxDateGrowth is how much longer a date can be than its format: %999n has 999 characters.
+const maxDateGrowth = 200
+
+// nanoseconds are the fields that timefmt does not have, and what only looks like one: %%N.
+var nanoseconds = regexp.MustCompile(`%%|%-?[1-9]?N`)
+
 // strftime formats a time as date +format does.
 func strftime(format string, t time.Time) string {
-	var b strings.Builder
-	for i := 0; i < len(format); i++ {
-		if format[i] != '%' || i+1 == len(format) {
-			b.WriteByte(format[i])
-			continue
+	text := fmt.Sprintf("%09d", t.Nanosecond())
+	return timefmt.Format(t, nanoseconds.ReplaceAllStringFunc(format, func(field string) string {
+		switch digits := strings.Trim(field, "%-N"); {
+		case field == "%%":
+			return field
+		case digits != "":
+			return text[:digits[0]-'0']
+		case field == "%-N":
+			return strconv.Itoa(t.Nanosecond())
 		}
-		i++
-		unpadded := format[i] == '-' && i+1 < len(format)
-		if unpadded {
-			i++
-		}
-		digits := 9
-		if format[i] >= '1' && format[i] <= '9' && i+1 < len(format) && format[i+1] == 'N' {
-			digits = int(format[i] - '0')
-			i++
-		}
-		text, ok := dateField(format[i], t)
-		switch {
-		case !ok && unpadded:
-			text = "%-" + string([]byte{format[i]})
-		case !ok:
-			text = "%" + string([]byte{format[i]})
-		case unpadded && len(text) > 1:
-			last := len(text) - 1 // one digit stays
-			text = strings.TrimLeft(text[:last], "0 ") + text[last:]
-		case format[i] == 'N':
-			text = text[:digits]
-		}
-		b.WriteString(text)
-	}
-	return b.String()
-}
-
-// dateLayouts are the layouts of the fields of a date that package time formats.
-var dateLayouts = map[byte]string{
-	'Y': "2006", 'm': "01", 'd': "02", 'e': "_2", 'H': "15", 'I': "03", 'M': "04", 'S': "05", 'p': "PM", 'P': "pm", 'y': "06", 'B': "January", 'b': "Jan", 'h': "Jan",
-	'A': "Monday", 'a': "Mon", 'Z': "MST", 'z': "-0700", 'F': "2006-01-02", 'T': "15:04:05", 'R': "15:04", 'D': "01/02/06", 'c': "Mon Jan _2 15:04:05 2006",
-	'x': "01/02/06", 'X': "15:04:05", 'r': "03:04:05 PM", 'j': "002",
-}
-
-// dateField formats a field of a date; ok is false if there is none of this name.
-func dateField(name byte, t time.Time) (text string, ok bool) {
-	if layout, ok := dateLayouts[name]; ok {
-		return t.Format(layout), true
-	}
-	year, week := t.ISOWeek()
-	switch name {
-	case 's':
-		return strconv.FormatInt(t.Unix(), 10), true
-	case 'N':
-		return fmt.Sprintf("%09d", t.Nanosecond()), true
-	case 'n':
-		return "\n", true
-	case 't':
-		return "\t", true
-	case '%':
-		return "%", true
-	case 'u':
-		return strconv.Itoa((int(t.Weekday())+6)%7 + 1), true
-	case 'w':
-		return strconv.Itoa(int(t.Weekday())), true
-	case 'k':
-		return fmt.Sprintf("%2d", t.Hour()), true
-	case 'l':
-		return fmt.Sprintf("%2d", (t.Hour()+11)%12+1), true
-	case 'C':
-		return fmt.Sprintf("%02d", t.Year()/100), true
-	case 'G':
-		return strconv.Itoa(year), true
-	case 'g':
-		return fmt.Sprintf("%02d", year%100), true
-	case 'V':
-		return fmt.Sprintf("%02d", week), true
-	case 'U': // from the first Sunday
-		return fmt.Sprintf("%02d", (t.YearDay()+6-int(t.Weekday()))/7), true
-	case 'W': // from the first Monday
-		return fmt.Sprintf("%02d", (t.YearDay()+6-(int(t.Weekday())+6)%7)/7), true
-	}
-	return "", false
+		return text
+	}))
 }

@@ -271,6 +271,7 @@ func TestResults(t *testing.T) {
 		{`exit 3`, Result{3, Error}},
 		{`x=aaaaaaaaaaaaaaaa; while :; do x=$x$x; done`, Result{137, OOMKilled}},
 		{`sort /dev/zero`, Result{137, OOMKilled}},
+		{`x=$(printf '%%999n%.0s' $(seq 20000)); date "+$x"`, Result{137, OOMKilled}},
 		{`f() { f; }; f`, Result{139, Error}},
 		{`kill -9 $$`, Result{137, Error}},
 		{`kill $$`, Result{143, Error}},

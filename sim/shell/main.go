@@ -12,7 +12,7 @@ import (
 // runShell is the program sh, in all its names.
 func runShell(p *proc, args []string) int {
 	defer p.enter()()
-	sh := newShell(p, args[0], nil)
+	sh := newShell(p, args[0])
 	defer sh.drop()
 	sh.bash = path.Base(args[0]) == "bash"
 	if v, ok := sh.vars["SECONDS"]; ok && sh.bash {

@@ -75,6 +75,7 @@ after'; printf 'a\n' | sed '1i before'; echo a | sed -e 's/a/b/' -e 's/b/c/'`, "
 			"1\n2\npgrep: bad regular expression: unmatched [\n143\n", 0},
 		{`date -d @0 '+%-H:%-M:%-S %-d %-j %-e|%k|%l|%-I|%C|%G-W%V-%u|%g|%U %W|%P|%-s|%-Q|%Q'; date -d '2026-11-26 05:07:09' '+%-H:%-M %k %l %C %G %V %U %W'; date -d 2027-01-03 '+%G-W%V %U %W'`,
 			"0:0:0 1 1 1| 0|12|12|19|1970-W01-4|70|00 00|am|0|%-Q|%Q\n5:7  5  5 20 2026 48 47 47\n2026-W53 01 00\n", 0},
+		{`date -d '2026-11-26 05:07:09' '+%_H:%_d %^a %#p %5d %N %3N %-N %%N %%%N %n'`, " 5:26 THU am 00026 000000000 000 0 %N %000000000 \n\n", 0},
 		{`hash ls cat echo; echo $?; hash curl nosuch 2>&1; echo $?; f() { :; }; hash f; echo $?; hash -r; echo $?`, "0\nsh: hash: nosuch: not found\n1\n0\n0\n", 0},
 		{`printf 'a\nb\n' | sed 'N;s/\n/,/'; printf '1\n2\n3\n' | sed -n '1!G;h;$p'; echo abc | sed y/abc/xyz/; printf 'a\nb\n' | sed =; echo aaa | sed 's/a/b/2'`,
 			"a,b\n3\n2\n1\nxyz\n1\na\n2\nb\naba\n", 0},

@@ -94,8 +94,8 @@ type frame struct {
 }
 
 // newShell makes a shell from the environment of its process.
-func newShell(p *proc, name string, params []string) *shell {
-	sh := &shell{p: p, pid: p.pid, name: name, frame: frame{params: params}, vars: map[string]variable{}, started: p.start}
+func newShell(p *proc, name string) *shell {
+	sh := &shell{p: p, pid: p.pid, name: name, vars: map[string]variable{}, started: p.start}
 	sh.setShellVar("IFS", " \t\n")
 	sh.setShellVar("OPTIND", "1")
 	sh.setShellVar("PS1", `\w \$ `)

@@ -155,3 +155,13 @@ func TestDeploymentAdoptsUnownedObjects(t *testing.T) {
 	awaitRollout(t, ns, 3)
 	awaitGone(t, "stray pod", getByName(pods(ns), pod.Name))
 }
+
+// newCostlyPod returns a Pod that controllers delete after others: those that adopt it may have
+// a Pod too many.
+func newCostlyPod(name string, labels map[string]string) *corev1.Pod {
+	p := newPod(name, labels)
+	p.Annotations = map[string]string{corev1.PodDeletionCost: "100"}
+	return p
+}
+
+func hasController(p *corev1.Pod) bool { return metav1.GetControllerOf(p) != nil }

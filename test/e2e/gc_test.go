@@ -1,7 +1,6 @@
 package e2e_test
 
 import (
-	"slices"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -21,58 +20,6 @@ func createOwnedMap(t *testing.T, ns, name string, owners ...metav1.OwnerReferen
 
 func ownerReference(m *corev1.ConfigMap) metav1.OwnerReference {
 	return metav1.OwnerReference{APIVersion: "v1", Kind: "ConfigMap", Name: m.Name, UID: m.UID, BlockOwnerDeletion: new(true)}
-}
-
-func TestGarbageCollectionBackground(t *testing.T) {
-	t.Parallel()
-	ns := createNamespace(t)
-	owner, other := createOwnedMap(t, ns, "owner"), createOwnedMap(t, ns, "other")
-	createOwnedMap(t, ns, "dependent", ownerReference(owner))
-	createOwnedMap(t, ns, "shared", ownerReference(owner), ownerReference(other))
-	deleteObject(t, configMaps(ns), "owner")
-	awaitGone(t, "owner", getByName(configMaps(ns), "owner"))
-	awaitGone(t, "dependent", getByName(configMaps(ns), "dependent"))
-	// An object with another owner stays, without the reference to the deleted one.
-	await(t, "dependent with one owner", getByName(configMaps(ns), "shared"), func(m *corev1.ConfigMap) bool {
-		return m.DeletionTimestamp == nil && len(m.OwnerReferences) == 1 && m.OwnerReferences[0].UID == other.UID
-	})
-}
-
-func TestGarbageCollectionForeground(t *testing.T) {
-	t.Parallel()
-	ns := createNamespace(t)
-	owner := createOwnedMap(t, ns, "owner")
-	const finalizer = "e2e.example/hold"
-	held := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "held", Finalizers: []string{finalizer}, OwnerReferences: []metav1.OwnerReference{ownerReference(owner)}}}
-	createObject(t, configMaps(ns), held)
-	createOwnedMap(t, ns, "dependent", ownerReference(owner))
-	deleteObject(t, configMaps(ns), "owner", metav1.DeleteOptions{PropagationPolicy: new(metav1.DeletePropagationForeground)})
-	awaitGone(t, "dependent", getByName(configMaps(ns), "dependent"))
-	await(t, "deletion of the held dependent", getByName(configMaps(ns), "held"), func(m *corev1.ConfigMap) bool { return m.DeletionTimestamp != nil })
-	// The owner stays until the last blocking dependent is deleted.
-	waiting := getObject(t, configMaps(ns), "owner")
-	if waiting.DeletionTimestamp == nil || !slices.Equal(waiting.Finalizers, []string{metav1.FinalizerDeleteDependents}) {
-		t.Errorf("the owner is being deleted since %v, with finalizers %v", waiting.DeletionTimestamp, waiting.Finalizers)
-	}
-	updateObject(t, configMaps(ns), "held", func(m *corev1.ConfigMap) { m.Finalizers = nil })
-	awaitGone(t, "held dependent", getByName(configMaps(ns), "held"))
-	awaitGone(t, "owner", getByName(configMaps(ns), "owner"))
-}
-
-func TestGarbageCollectionOrphan(t *testing.T) {
-	t.Parallel()
-	ns := createNamespace(t)
-	owner := createOwnedMap(t, ns, "owner")
-	dependent := createOwnedMap(t, ns, "dependent", ownerReference(owner))
-	grandchild := createOwnedMap(t, ns, "grandchild", ownerReference(dependent))
-	deleteObject(t, configMaps(ns), "owner", metav1.DeleteOptions{PropagationPolicy: new(metav1.DeletePropagationOrphan)})
-	awaitGone(t, "owner", getByName(configMaps(ns), "owner"))
-	if m := getObject(t, configMaps(ns), "dependent"); m.UID != dependent.UID || m.DeletionTimestamp != nil || len(m.OwnerReferences) != 0 {
-		t.Errorf("the orphan has owners %v, deletion timestamp %v", m.OwnerReferences, m.DeletionTimestamp)
-	}
-	if m := getObject(t, configMaps(ns), "grandchild"); m.UID != grandchild.UID || len(m.OwnerReferences) != 1 {
-		t.Errorf("the orphan's dependent has owners %v", m.OwnerReferences)
-	}
 }
 
 // An owner that never existed, or is in another namespace, counts as deleted.

@@ -6,22 +6,12 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/discovery"
 
 	"github.com/ctrlplane/ctrlplane/internal/kinds"
 	"github.com/ctrlplane/ctrlplane/observe"
-)
-
-// Discovery is repeated when the last result is older than maxListingAge, because
-// dependents may be of a new kind, and when a resource is unknown, but not more often
-// than every minRefreshInterval.
-const (
-	maxListingAge      = 10 * time.Second
-	minRefreshInterval = 2 * time.Second
 )
 
 var secrets = schema.GroupResource{Resource: "secrets"}
@@ -47,78 +37,24 @@ func (r resource) object(namespace, name, uid string) observe.Object {
 	return observe.Object{Group: r.Group, Resource: r.Resource, Kind: r.kind, Namespace: namespace, Name: name, UID: uid}
 }
 
-// catalog caches the resources that the API server serves.
-type catalog struct {
-	server  discovery.DiscoveryInterfaceWithContext
-	lock    chan struct{} // a mutex whose waiters respect a context; full while held
-	askedAt time.Time
-	current *listing // nil before the first discovery
-}
-
-// listing is a result of discovery. It is immutable.
+// listing is what the API server serves at a moment. It is immutable.
 type listing struct {
 	resources []resource
 	err       error // why it may be incomplete
 }
 
-func newCatalog(server discovery.DiscoveryInterfaceWithContext) *catalog {
-	return &catalog{server: server, lock: make(chan struct{}, 1)}
-}
-
-// find returns the resource of o. It repeats the discovery if o is unknown.
-func (c *catalog) find(ctx context.Context, o observe.Object) (resource, error) {
-	l, err := c.currentListing(ctx, maxListingAge)
-	if err != nil {
-		return resource{}, err
-	}
-	r, err := l.find(o)
-	if err == nil {
-		return r, nil
-	}
-	if l, err = c.currentListing(ctx, minRefreshInterval); err != nil {
-		return resource{}, err
-	}
-	return l.find(o)
-}
-
-// refresh repeats the discovery, unless the last one was a moment ago.
-func (c *catalog) refresh(ctx context.Context) error {
-	_, err := c.currentListing(ctx, minRefreshInterval)
-	return err
-}
-
-// currentListing returns a listing that is at most age old. If discovery fails, it
-// returns the previous listing with the error.
-func (c *catalog) currentListing(ctx context.Context, age time.Duration) (*listing, error) {
-	select {
-	case c.lock <- struct{}{}:
-		defer func() { <-c.lock }()
-	case <-ctx.Done():
-		return nil, context.Cause(ctx)
-	}
-	if c.current != nil && time.Since(c.askedAt) < age {
-		return c.current, nil
-	}
-	resources, err := kinds.Preferred(ctx, c.server)
+// discover asks the API server for its resources. It fails if not one group answers.
+func discover(ctx context.Context, server discovery.DiscoveryInterfaceWithContext) (*listing, error) {
+	resources, err := kinds.Preferred(ctx, server)
 	if ctx.Err() != nil {
 		err = context.Cause(ctx) // the error of discovery does not wrap it
 	}
 	if err != nil {
 		err = fmt.Errorf("discover the resources of the API server: %w", err)
+		if len(resources) == 0 {
+			return nil, err
+		}
 	}
-	c.askedAt = time.Now()
-	switch {
-	case len(resources) > 0 || err == nil:
-		c.current = newListing(resources, err)
-	case c.current == nil:
-		return nil, err
-	default:
-		c.current = &listing{resources: c.current.resources, err: err}
-	}
-	return c.current, nil
-}
-
-func newListing(resources []metav1.APIResource, err error) *listing {
 	l := &listing{err: err}
 	for _, r := range resources {
 		l.resources = append(l.resources, resource{
@@ -128,7 +64,7 @@ func newListing(resources []metav1.APIResource, err error) *listing {
 			garbageCollected:     discovery.SupportsAllVerbs{Verbs: []string{"delete", "list", "watch"}}.Match("", &r),
 		})
 	}
-	return l
+	return l, nil
 }
 
 // find returns the resource of o. Without a group, o is of the core group or of the
