@@ -117,13 +117,15 @@ func (r *writeRun) hasWrittenOneOf(names *namespacedNames) bool {
 }
 
 // isContinuedBy reports whether a write may belong to the run after a pause of at most limit. A program that writes an
-// object again, or goes on after a failure, does so for another reason: of a retry after a conflict, see causeOfRetry.
+// object again, or goes on after a failure, does so for another reason, unless it has read the written object for this run, and
+// not since the failure. Of a retry after a conflict, see causeOfRetry.
 func (r *writeRun) isContinuedBy(w *write, read time.Time, limit time.Duration) bool {
 	pause := w.began.Sub(later(r.answered, read))
 	if len(r.targets) == 0 || pause < 0 && !r.woken || pause > limit {
 		return false
 	}
-	return !r.failed && !slices.Contains(r.targets, w.target)
+	hasRead := !w.read.Before(r.taken.Add(-handlerDelay)) && w.read.Before(r.last)
+	return (!r.failed || hasRead) && !slices.Contains(r.targets, w.target)
 }
 
 func earlier(a, b time.Time) time.Time {
