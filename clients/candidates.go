@@ -75,7 +75,7 @@ func (cl *client) noteBusy(w *write) {
 	hasOthers := sync.OnceValue(func() bool { return hasFullConn(cl.watches) })
 	isOfProcess := func(e *event) bool { return e.process.ID() == w.process.ID() || hasOthers() }
 	if last := cl.failed[w.target]; last.cause != nil && w.began.Sub(last.at) <= maxReaction && isOfProcess(last.cause) {
-		w.repeated = last.cause
+		w.repeated = last
 	}
 	for i := range cl.runs { // in order
 		if r := cl.runs[(cl.nextRun+i)%keptRuns]; r.cause != nil && isOfProcess(r.cause) {
@@ -202,8 +202,8 @@ func (w *write) isOthers(e *event) bool {
 // has written an object that the written one names, or nothing else explains the write; or the cause of the failure that the
 // write repeats. nil if there is none.
 func (w *write) currentRun(related *event, isFinished bool) *event {
-	if isFinished && w.repeated != nil {
-		return w.repeated
+	if isFinished && w.repeated.cause != nil {
+		return w.repeated.cause
 	}
 	for _, r := range slices.Backward(w.runs) {
 		if last := r.cause.lastRun(w); isFinished && last.hasWrittenOneOf(&w.names) && w.mayContinue(r, last, maxWork) {

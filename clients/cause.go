@@ -177,14 +177,20 @@ func (w *write) hasReceivedMade() bool {
 	})
 }
 
-// causeOfRetry returns the cause of the write that this one repeats, because it had a conflict; nil if there is none.
+// causeOfRetry returns the cause of the write that this one repeats, because it had a conflict; nil if there is none. The program
+// has read the object again since. What has modified that meanwhile is none, however long the program takes, but a later change of
+// another related object may be.
 func (w *write) causeOfRetry() *event {
-	for _, r := range w.runs {
-		if last := r.cause.lastRun(w); !r.cause.isUnknown() && last.isRetriedBy(w) && last.isContinuedBy(w, time.Time{}, maxPause) {
-			return r.cause
-		}
+	last := w.repeated
+	if !last.conflict || !w.read.After(last.at) {
+		return nil
 	}
-	return nil
+	isOtherWork := func(e *event) bool { return w.isOthers(e) && !e.isOf(w.object) && e.seen().After(last.at) }
+	if w.began.Sub(last.at) > maxPause && slices.ContainsFunc(w.related, isOtherWork) {
+		return nil
+	}
+	w.again = last.cause
+	return last.cause
 }
 
 // chooseRelated returns the likeliest of the candidates, which are related to the written object, or if the program is idle
@@ -286,10 +292,10 @@ type write struct {
 	isStatus        bool // it is of the status only
 	routine         bool // no worker waits for it
 	dryRun          bool
-	baseEvent       *event   // with which the client has received the version that it changes; nil if it is not known
-	repeated        *event   // the cause of the last attempt, if that has failed
-	again           *event   // to whose run it belongs, although that has changed the object before; nil if there is none
-	unseen          []*event // of the written object, which the client had not seen when it read that
+	baseEvent       *event      // with which the client has received the version that it changes; nil if it is not known
+	repeated        failedWrite // the last attempt, if that has failed
+	again           *event      // to whose run it belongs, although that has changed the object before; nil if there is none
+	unseen          []*event    // of the written object, which the client had not seen when it read that
 
 	isWorkers    bool      // a process without watches makes it, perhaps for the only one that has watches
 	neverWatched bool      // the client, which has listed what may be its reason

@@ -249,6 +249,11 @@ func TestCausesOfScriptedPrograms(t *testing.T) {
 		"a back-off":                        {func(s *script) { playBackoff(s, 1500) }, tally{right: 10}},
 		"a back-off beside others":          {func(s *script) { playBackoff(s, 50) }, tally{right: 10}},
 		"a conflict long after":             {playConflictLongAfter, tally{right: 1}},
+		"a retry after a conflict":          {func(s *script) { playRetryAfterConflict(s, 2) }, tally{right: 3}},
+		"a slow retry after a conflict":     {func(s *script) { playRetryAfterConflict(s, 150) }, tally{right: 3}},
+		"a delayed retry after a conflict":  {func(s *script) { playRetryAfterConflict(s, 500) }, tally{right: 3}},
+		"a retry in a later sync":           {playRetryInLaterSync, tally{right: 3}},
+		"a conflict without a retry":        {playConflictWithoutRetry, tally{right: 3}},
 		"many writes before":                {playManyWrites, tally{right: 160}},
 		"more than are kept":                {playMoreThanKept, tally{right: 1, unknown: 3}},
 		"a refused update, long after":      {playRefusedUpdate, tally{right: 2}},
@@ -1347,6 +1352,80 @@ func playConflictLongAfter(s *script) {
 		w.WriteHeader(http.StatusConflict)
 		io.WriteString(w, `{"kind":"Status","status":"Failure","reason":"Conflict","code":409,"message":"the object has been modified"}`)
 	})
+}
+
+// updateWeb updates the Deployment of a Site, which the program has read with a version, and has a conflict unless it makes
+// another one.
+func (s *script) updateWeb(truth string, read, made int) {
+	s.expect(truth, "PUT")
+	s.request("PUT", deployments+"/web", web(read), func(w http.ResponseWriter) {
+		ms(1)
+		w.Header().Set("Content-Type", "application/json")
+		if made == 0 {
+			w.WriteHeader(http.StatusConflict)
+			io.WriteString(w, `{"kind":"Status","status":"Failure","reason":"Conflict","code":409,"message":"the object has been modified"}`)
+			return
+		}
+		io.WriteString(w, web(made))
+	})
+}
+
+// readSite reads a Site and its Deployment, each in some time.
+func (s *script) readSite(took int) {
+	for _, path := range []string{sites + "/shop", deployments + "/web"} {
+		s.request("GET", path, "", func(w http.ResponseWriter) { ms(took); io.WriteString(w, "{}") })
+	}
+}
+
+const patched = "Site ns/shop updated 60"
+
+// patchSite sends what a program works for, a minute after the last time, which has received a Site and its Deployment.
+func (s *script) patchSite() (sendSite, sendDeployment func(typ, object string)) {
+	sendSite, sendDeployment = s.watch(sites+"?watch=1"), s.watch(deployments+"?watch=1")
+	sendSite("ADDED", site(7))
+	sendDeployment("ADDED", web(57))
+	ms(70_000)
+	sendSite("MODIFIED", site(60))
+	return sendSite, sendDeployment
+}
+
+// A user changes the Deployment that the program is about to write, and a controller does so then. The event of the user's change
+// queues the key again, and the next sync reads both objects again.
+func playRetryAfterConflict(s *script, reads int) {
+	_, sendDeployment := s.patchSite()
+	s.readSite(reads)
+	sendDeployment("MODIFIED", web(61))
+	s.updateWeb(patched, 57, 0)
+	ms(1)
+	sendDeployment("MODIFIED", web(63))
+	s.readSite(reads)
+	s.updateWeb(patched, 63, 64)
+	s.write(patched, "PUT", sites+"/shop/status", site(65))
+}
+
+// The sync goes on after the conflict, with what it has read before. Before it is repeated, the program syncs for the change of the Deployment.
+func playRetryInLaterSync(s *script) {
+	_, sendDeployment := s.patchSite()
+	s.readSite(2)
+	sendDeployment("MODIFIED", web(61))
+	s.updateWeb(patched, 57, 0)
+	s.write(patched, "PUT", sites+"/shop/status", site(62))
+	sendDeployment("MODIFIED", web(63))
+	s.readSite(2)
+	s.updateWeb(patched, 63, 64)
+}
+
+// The program does not try again, and works for another change later.
+func playConflictWithoutRetry(s *script) {
+	sendSite, sendDeployment := s.patchSite()
+	s.readSite(2)
+	sendDeployment("MODIFIED", web(61))
+	s.updateWeb(patched, 57, 0)
+	ms(20_000)
+	sendSite("MODIFIED", site(70))
+	s.readSite(2)
+	s.updateWeb("Site ns/shop updated 70", 61, 71)
+	s.write("Site ns/shop updated 70", "PUT", sites+"/shop/status", site(72))
 }
 
 // The events of its own writes long ago are still its own.

@@ -503,6 +503,30 @@ func TestConflictNamesTheKind(t *testing.T) {
 	}
 }
 
+// A conflict has the version that the client has sent; another answer has none.
+func TestConflictHasTheVersionThatWasRead(t *testing.T) {
+	f := newFixture(t)
+	const modified = `{"kind":"Status","status":"Failure","reason":"Conflict","code":409,"message":"the object has been modified"}`
+	for _, answer := range []struct {
+		status int
+		body   string
+	}{{http.StatusConflict, modified}, {http.StatusForbidden, forbidden}, {http.StatusOK, object("Site", "shop", "u1", "8")}} {
+		f.handle("PUT", sites+"/shop", object("Site", "shop", "u1", "6"), func(w http.ResponseWriter) {
+			w.Header().Set("Content-Type", "application/json")
+			w.WriteHeader(answer.status)
+			_, _ = io.WriteString(w, answer.body)
+		})
+	}
+	calls, _ := f.records()
+	var got []string
+	for _, c := range calls {
+		got = append(got, c.ReadVersion)
+	}
+	if want := []string{"6", "", ""}; !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
 func TestOpenWatches(t *testing.T) {
 	f := newFixture(t)
 	send, end := f.watch(sites+"?watch=1&labelSelector=a%3Db&resourceVersion=3", operatorAgent, operator)

@@ -36,7 +36,7 @@ func (cl *client) collectEvents(r *request, w *write) {
 		}
 	}
 	if !isKnown || w.isWorkers {
-		w.runs, w.repeated = nil, nil
+		w.runs, w.repeated = nil, failedWrite{}
 	}
 	if !isKnown {
 		return

@@ -284,6 +284,9 @@ func (r *request) describeSent() {
 	case recording.IsNewPod(c):
 		c.BoundTo = words.Cut(r.sent.nodeName(), maxName)
 	}
+	if c.Conflict {
+		c.ReadVersion = printable(r.sentObject().Metadata.ResourceVersion, maxName)
+	}
 	if recording.IsLeaseUpdate(c) {
 		c.TakenBy = words.Cut(r.sent.takenBy(), maxName)
 	}

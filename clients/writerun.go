@@ -20,7 +20,6 @@ type writeRun struct {
 	last     time.Time        // when the last write began
 	answered time.Time        // the last write
 	failed   bool             // the last write
-	retry    string           // what the last write was to change, if it had a conflict
 	prompt   bool             // it began soon after what another client had changed
 	woken    bool             // the written objects are not related to that of the event: several workers may write
 	made     string           // the version that the last write has made
@@ -79,8 +78,9 @@ func (cl *client) noteLate(e *event, w *write) {
 
 // failedWrite is why a write was made that has failed.
 type failedWrite struct {
-	cause *event
-	at    time.Time
+	cause    *event
+	at       time.Time
+	conflict bool
 }
 
 // noteFailure remembers why a write was made that has failed, until it succeeds: a program repeats it, each time later.
@@ -93,7 +93,7 @@ func (cl *client) noteFailure(w *write, cause *event) {
 	if len(cl.failed) >= maxFailed { // few are repeated
 		clear(cl.failed)
 	}
-	cl.failed[w.target] = failedWrite{cause, w.answered}
+	cl.failed[w.target] = failedWrite{cause, w.answered, w.conflict}
 }
 
 // noteRun notes that a write for an event begins a run.
@@ -117,18 +117,16 @@ func (r *writeRun) hasWrittenOneOf(names *namespacedNames) bool {
 }
 
 // isContinuedBy reports whether a write may belong to the run after a pause of at most limit. A program that writes an
-// object again, or goes on after a failure, does so for another reason, unless it has read the object again after a
-// conflict: then it tries again.
+// object again, or goes on after a failure, does so for another reason, unless it has read the written object for this run, and
+// not since the failure. Of a retry after a conflict, see causeOfRetry.
 func (r *writeRun) isContinuedBy(w *write, read time.Time, limit time.Duration) bool {
 	pause := w.began.Sub(later(r.answered, read))
 	if len(r.targets) == 0 || pause < 0 && !r.woken || pause > limit {
 		return false
 	}
-	return r.isRetriedBy(w) || !r.failed && !slices.Contains(r.targets, w.target)
+	hasRead := !w.read.Before(r.taken.Add(-handlerDelay)) && w.read.Before(r.last)
+	return (!r.failed || hasRead) && !slices.Contains(r.targets, w.target)
 }
-
-// isRetriedBy reports whether a write is the last one of the run again, after a conflict.
-func (r *writeRun) isRetriedBy(w *write) bool { return r.retry == w.target && w.read.After(r.answered) }
 
 func earlier(a, b time.Time) time.Time {
 	if a.Before(b) {
@@ -185,10 +183,6 @@ func (e *event) noteWrite(w *write, c *candidates, woken bool) (begins bool) {
 		r = writeRun{by: w.client.name, taken: taken, began: w.began, woken: woken, prompt: w.isOthers(e) && w.began.Sub(later(e.at, e.unseen)) <= promptTime}
 	}
 	if begins || continues {
-		r.retry = ""
-		if w.conflict {
-			r.retry = w.target
-		}
 		r.last = later(r.last, w.began)
 		r.answered, r.failed, r.made = later(r.answered, w.answered), w.failed, w.made
 		r.names = w.names

@@ -50,6 +50,7 @@ type callMore struct {
 	unexplained  *Received
 	owner        *Object
 	unknownSync  string
+	readVersion  string
 	webhooks     []Webhook
 	warnings     []string
 }
@@ -116,10 +117,10 @@ func (o *Observer) newCallRecord(c *Called, now time.Time) *callRecord {
 	more := callMore{
 		held: c.Held, err: c.Error, afterSync: c.AfterSync, client: c.Client, fieldManager: c.FieldManager, cause: c.Cause,
 		boundTo: c.BoundTo, takenBy: c.TakenBy,
-		unexplained: c.Unexplained, owner: c.Owner, unknownSync: c.UnknownSync, webhooks: c.Webhooks, warnings: c.Warnings,
+		unexplained: c.Unexplained, owner: c.Owner, unknownSync: c.UnknownSync, readVersion: c.ReadVersion, webhooks: c.Webhooks, warnings: c.Warnings,
 	}
 	hasMore := more.held != 0 || more.err != "" || more.afterSync != 0 || more.client != nil || more.fieldManager != "" || more.cause != 0 ||
-		more.boundTo != "" || more.takenBy != "" || more.unexplained != nil || more.owner != nil || more.unknownSync != "" || len(more.webhooks) > 0 || len(more.warnings) > 0
+		more.boundTo != "" || more.takenBy != "" || more.unexplained != nil || more.owner != nil || more.unknownSync != "" || more.readVersion != "" || len(more.webhooks) > 0 || len(more.warnings) > 0
 	if !c.Began.IsZero() {
 		e.before = now.Sub(c.Began)
 		jumped := now.Round(0).Sub(c.Began.Round(0)) - e.before // the wall clock, as during a suspend
@@ -202,7 +203,7 @@ func (e *callEntry) called(recorded time.Time, room *[1]Written) (c Called) {
 		}
 		c.Error, c.AfterSync, c.Client, c.FieldManager = m.err, m.afterSync, m.client, m.fieldManager
 		c.Cause, c.BoundTo, c.TakenBy, c.Unexplained, c.Owner, c.UnknownSync = m.cause, m.boundTo, m.takenBy, m.unexplained, m.owner, m.unknownSync
-		c.Held, c.Warnings = m.held, m.warnings
+		c.Held, c.Warnings, c.ReadVersion = m.held, m.warnings, m.readVersion
 	}
 	c.Wrote, c.Webhooks = e.wrote(room), e.webhooks()
 	return c

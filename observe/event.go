@@ -206,6 +206,8 @@ type Called struct {
 	// reports nothing.
 	Aggregated bool `json:"aggregated,omitempty"`
 	Conflict   bool `json:"conflict,omitempty"` // the object had been modified, or deleted, since it was read
+	// ReadVersion is the version on which the write of a client is based that had a Conflict, if the client has sent it.
+	ReadVersion string `json:"readVersion,omitempty"`
 	// Canceled is set if the caller itself has ended a read before it was answered.
 	Canceled bool `json:"canceled,omitempty"` // beside the others: a Called takes less memory
 	// DryRun is set for a write of a client that is to store nothing.

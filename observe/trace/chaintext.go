@@ -23,9 +23,9 @@ func (c *Chain) writeText(w io.Writer, s Style) error {
 	if e := c.quoted; e != nil {
 		p.writeSentence(p.sentence(p.actor(c.Links[0]) + " had written an Event about it: " + words.OneLine(e.Reason+": "+p.shorten(strings.TrimSuffix(e.Note, ".")))))
 	}
-	since := c.Since
+	since := c.sinceToTell()
 	if c.What != Changed {
-		before := c.sinceBeforeUserChanges()
+		before := c.beforeUserChanges(since)
 		c.writeSince(p, since[:before])
 		since = since[before:]
 		c.writeUserChanges(p)

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"slices"
 	"strconv"
+	"strings"
+	"time"
 
 	"github.com/ctrlplane/ctrlplane/observe"
 )
@@ -14,17 +16,16 @@ type storedWrite struct {
 	version uint64
 }
 
-// noteConflicts notes for each write that was refused because its object had been modified which
-// write had done that: the last one that was stored before, if that is certain. outside are the writes that are known
-// by their events only.
+// noteConflicts notes for each write that was refused because its object had been modified which writes had done that. outside
+// are the writes that are known by their events only.
 func (g *graph) noteConflicts(outside []*Node) {
 	all := g.storedWrites(outside)
 	last := map[place]storedWrite{}
 	for _, n := range slices.SortedFunc(slices.Values(g.calls), compareEnd) {
 		if n.Conflict && !n.refusedByRestore() {
 			p := placeOf(n.Object)
-			if by := last[p]; !maybeOvertaken(all[p], by, n) {
-				n.modifiedBy = by.by
+			if by := last[p]; by.by != nil {
+				n.modifiedBy = modifiers(all[p], by, n)
 			}
 		}
 		for _, w := range n.wrote {
@@ -63,6 +64,26 @@ func (g *graph) storedWrites(outside []*Node) map[place][]storedWrite {
 		slices.SortFunc(list, compareVersion)
 	}
 	return all
+}
+
+// modifiers returns the writes that had changed the object of n: the first one after the version that the client had read, if that
+// is known, and the last one that was stored before n was refused, by another writer, if that is certain. all are the writes to
+// the object.
+func modifiers(all []storedWrite, last storedWrite, n *Node) (list []*Node) {
+	if read := observe.VersionNumber(n.readVersion); read != 0 {
+		if last.version <= read {
+			return nil
+		}
+		first, _ := slices.BinarySearchFunc(all, storedWrite{version: read + 1}, compareVersion)
+		if by := all[first].by; by.Kind != Outside {
+			list = append(list, by)
+		}
+	}
+	isSame := len(list) > 0 && list[0].Controller == last.by.Controller
+	if !isSame && !maybeOvertaken(all, last, n) {
+		list = append(list, last.by)
+	}
+	return list
 }
 
 func compareVersion(a, b storedWrite) int { return cmp.Compare(a.version, b.version) }
@@ -104,19 +125,50 @@ func (n *Node) conflictingChange() string {
 
 // modification says who had modified or deleted what a write that had a conflict is about, if that is known;
 // what is empty, or names it.
-func (p phrases) modification(n *Node, what string) string {
-	by := n.modifiedBy
-	if by == nil {
+func (p phrases) modification(n *Node, what string) (text string) {
+	deleted := false
+	for i, by := range n.modifiedBy {
+		who, had := p.actor(by), " had "
+		if by.Controller == n.Controller {
+			who, had = "it", " had itself "
+		}
+		version := " to version " + strconv.FormatUint(by.storedVersion(*n.Object), 10)
+		deleted, _ = by.wroteTo(*n.Object)
+		switch {
+		case i == 0 && deleted:
+			return who + had + "deleted" + what
+		case i == 0:
+			text = who + had + "modified" + what + version
+		case deleted:
+			text += ", and " + who + had + "deleted it"
+		default:
+			text += ", and " + who + strings.TrimPrefix(had, " had") + strings.TrimPrefix(version, " ")
+		}
+	}
+	if observe.SaysDeleted(n.Error) && !deleted { // by a later write, which is not recorded
 		return ""
 	}
-	s := p.actor(by) + " had "
-	if by.Controller == n.Controller {
-		s = "it had itself "
+	return text
+}
+
+// maxRetry is how long after the last attempt a client may repeat a write that had a conflict.
+const maxRetry = time.Minute
+
+// noteRetries notes the writes of clients that had a conflict, and that the client has repeated until it succeeded. These need not
+// have the cause of the first attempt: what had modified the object may be that of the next one.
+func (g *graph) noteRetries() {
+	type target struct {
+		client, verb, subresource string
+		place                     place
 	}
-	if deleted, _ := by.wroteTo(*n.Object); deleted {
-		return s + "deleted" + what
-	} else if observe.SaysDeleted(n.Error) { // by a later write, which is not recorded
-		return ""
+	next := map[target]*Node{}
+	for _, n := range slices.Backward(slices.SortedFunc(slices.Values(g.calls), compareTime)) {
+		if !n.byClient || !n.isWrite() {
+			continue
+		}
+		to := target{n.Controller, n.Verb, n.Subresource, placeOf(n.Object)}
+		again := next[to]
+		n.isRetried = n.Conflict && again != nil && again.Time.Sub(n.End()) <= maxRetry && (again.isRetried || !again.gotError())
+		next[to] = n
 	}
-	return s + "modified" + what + " to version " + strconv.FormatUint(by.storedVersion(*n.Object), 10)
 }

@@ -34,14 +34,84 @@ func TestConflictsNameWhoHadModifiedTheObject(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	text := writeString(t, tree, Text, Style{})
+	text := strings.Join(strings.Fields(writeString(t, tree, Text, Style{})), " ") + "\n"
 	for _, want := range []string{
-		"conflict: kubectl (admin) had modified the object to version 8\n",
+		"had a conflict when it tried to update Deployment web status, which kubectl (admin) had modified to version 8; retried",
 		"conflict: it had itself modified the object to version 9\n",
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %q in:\n%s", want, text)
 		}
+	}
+}
+
+// The first write after the version that the client had read has led to the conflict. The last one may only follow from that.
+func TestConflictsNameTheFirstWriterAfterWhatWasRead(t *testing.T) {
+	for readVersion, want := range map[string]string{
+		"6": "which kubectl (admin) had modified to version 7, and deployment-controller to version 9; retried",
+		"7": "which kubectl (admin) had modified to version 8, and deployment-controller to version 9; retried",
+		"8": "which deployment-controller had modified to version 9; retried",
+		"9": "which had been modified; retried", // by a write that is not recorded
+		"":  "which deployment-controller had modified to version 9; retried",
+	} {
+		records := clientCalls(
+			observe.Called{Verb: "create", Status: 201, ResourceVersion: "7", Wrote: deploymentWritten("7", false)},
+			observe.Called{Verb: "patch", ResourceVersion: "8", Wrote: deploymentWritten("8", false)},
+			observe.Called{Verb: "update", Subresource: "status", ResourceVersion: "9", Wrote: deploymentWritten("9", false)},
+			observe.Called{Verb: "update", Status: 409, Conflict: true, Error: "modified", ReadVersion: readVersion},
+			observe.Called{Verb: "update", ResourceVersion: "11", Wrote: deploymentWritten("11", false)},
+		)
+		for i, name := range []string{"deployment-controller", "shop-operator", "shop-operator"} {
+			records[2+i].Event.(*observe.Called).Controller = name
+		}
+		tree, err := Build(records, deployment("web"), Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if text := strings.Join(strings.Fields(writeString(t, tree, Text, Style{})), " "); !strings.Contains(text, want) {
+			t.Errorf("read version %q: no %q in:\n%s", readVersion, want, text)
+		}
+	}
+}
+
+// A conflict of a client is no failure if the client has made the same write again, with success, within a minute of each attempt.
+func TestConflictsOfClientsThatAreRetried(t *testing.T) {
+	created := observe.Called{Verb: "create", Status: 201, ResourceVersion: "7", Wrote: deploymentWritten("7", false)}
+	conflict := observe.Called{Verb: "update", Status: 409, Conflict: true, Error: "modified"}
+	done := observe.Called{Verb: "update", ResourceVersion: "9", Wrote: deploymentWritten("9", false)}
+	refused := observe.Called{Verb: "update", Status: 403, Error: "no"}
+	status, patch := done, done
+	status.Subresource, patch.Verb = "status", "patch"
+	for name, tc := range map[string]struct {
+		calls []observe.Called
+		late  bool // the last call
+		want  int  // retried conflicts
+	}{
+		"with success":      {[]observe.Called{created, conflict, done}, false, 1},
+		"twice":             {[]observe.Called{created, conflict, conflict, done}, false, 2},
+		"without success":   {[]observe.Called{created, conflict, conflict}, false, 0},
+		"refused then":      {[]observe.Called{created, conflict, refused}, false, 0},
+		"long after":        {[]observe.Called{created, conflict, done}, true, 0},
+		"of the status":     {[]observe.Called{created, conflict, status}, false, 0},
+		"with another verb": {[]observe.Called{created, conflict, patch}, false, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			records := clientCalls(tc.calls...)
+			for _, r := range records[1:] {
+				r.Event.(*observe.Called).Controller = "shop-operator"
+			}
+			if last := records[len(records)-1].Event.(*observe.Called); tc.late {
+				last.Began = last.Began.Add(2 * time.Minute)
+			}
+			tree, err := Build(records, deployment("web"), Options{All: true})
+			if err != nil {
+				t.Fatal(err)
+			}
+			text := writeString(t, tree, Text, Style{})
+			if got := strings.Count(text, "; retried"); got != tc.want {
+				t.Errorf("%d conflicts were retried, want %d:\n%s", got, tc.want, text)
+			}
+		})
 	}
 }
 
@@ -106,7 +176,7 @@ func TestConflictsBlameNoWriteThatWasOvertaken(t *testing.T) {
 		}, byCreator},
 		"an unrecorded write after the next one": {func() []observe.Record {
 			return seen(clientCalls(created, conflict, update("8")), "9", 1, 500*time.Millisecond)
-		}, byCreator},
+		}, ", which kubectl (admin) had modified to version 7; retried"},
 		"a write that is answered later": {func() []observe.Record {
 			records := clientCalls(created, update("8"), conflict)
 			records[1].Event.(*observe.Called).Took = time.Minute

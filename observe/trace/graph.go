@@ -57,6 +57,7 @@ func newGraph(records []observe.Record, about observe.Object, o Options) *graph 
 	g.noteNoEffect()
 	g.noteMissingStatus(o)
 	g.noteConflicts(writes)
+	g.noteRetries()
 	g.noteReplaced()
 	// Why each key was queued. The last three prefer news that the sync found to a cause that brings none, such as a timer.
 	g.linkAdds()
@@ -109,6 +110,7 @@ func (g *graph) addCall(r *observe.Record, c *observe.Called) {
 		unexplained:  c.Unexplained,
 		owner:        c.Owner,
 		unknownSync:  c.UnknownSync,
+		readVersion:  c.ReadVersion,
 		afterSync:    c.AfterSync,
 		byClient:     c.Client != nil,
 		dryRun:       c.DryRun,

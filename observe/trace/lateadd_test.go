@@ -1,6 +1,7 @@
 package trace
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -23,6 +24,20 @@ func TestLateAddsAreLikely(t *testing.T) {
 		}
 		if len(chain.Links) < 3 || chain.Links[1].Cause == nil || chain.Links[1].Cause.Certainty != want {
 			t.Errorf("after %v:\n%s", after, writeString(t, chain, Text, Style{}))
+		}
+	}
+}
+
+// What a sync works for may have come while its key waited for the delay of an earlier event.
+func TestDelaysOfOtherEventsAreShown(t *testing.T) {
+	tree, err := Build(loadJournal(t, "job"), observe.Object{Group: "batch", Resource: "jobs", Namespace: "default", Name: "flaky"}, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := writeString(t, tree, Text, Style{})
+	for _, want := range []string{"job-controller saw it updated and, 508 ms later, synced flaky in ", "job-controller saw it updated and, 1.0 s later, synced flaky in "} {
+		if !strings.Contains(text, want) {
+			t.Errorf("no %q in:\n%s", want, text)
 		}
 	}
 }

@@ -132,6 +132,7 @@ type Node struct {
 	version     string          // of the API, for a call for a kind that is not built in
 	owner       *observe.Object // as of Called
 	unknownSync string          // as of Called
+	readVersion string          // as of Called
 
 	wrote     []observe.Written // by a call, as the storage reports it
 	afterSync uint64            // for a call: the sync that started its goroutine and had ended
@@ -161,7 +162,8 @@ type Node struct {
 	replaced    bool              // for the removal of an object by a restore: the snapshot has another object of this name
 	running     bool              // for an open sync: it is known to have begun at Time, and to run
 	processGone bool              // for a running sync: its process has closed its connection
-	modifiedBy  *Node             // for a conflict: the write that had changed the object, if it is known
+	modifiedBy  []*Node           // for a conflict: the first and the last write that had changed the object, as far as they are known
+	isRetried   bool              // for a conflict: its client has repeated the write until it succeeded
 	markedBy    *Node             // for the removal of an object: the delete that had marked it before
 
 	foreignOwners []string // for a sync of the garbage collector: the owners that it found in another namespace, as "KIND KEY"

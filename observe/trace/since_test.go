@@ -1,6 +1,7 @@
 package trace
 
 import (
+	"cmp"
 	"errors"
 	"slices"
 	"strings"
@@ -19,7 +20,7 @@ func clientCalls(calls ...observe.Called) (list []observe.Record) {
 	for i := range calls {
 		c := &calls[i]
 		c.Controller, c.Client, c.Object = "kubectl (admin)", &observe.Caller{User: "admin"}, deployment("web")
-		c.Began, c.Took = at, time.Millisecond
+		c.Began, c.Took = at, cmp.Or(c.Took, time.Millisecond)
 		if c.Status == 0 {
 			c.Status = 200
 		}
@@ -52,6 +53,8 @@ func TestWhySaysWhatHappenedSince(t *testing.T) {
 	removed := observe.Called{Verb: observe.VerbRestore, ResourceVersion: "12", Wrote: written("12", true)}
 	later := "Later, at 12:00:01.000, kubectl (admin) "
 	reverted := observe.Called{Verb: "patch", ResourceVersion: "10", Wrote: written("10", false), Unexplained: &observe.Received{}} // by an operator
+	slowlyReverted := reverted
+	slowlyReverted.Took = 700 * time.Millisecond
 	for name, tc := range map[string]struct {
 		calls    []observe.Called
 		what     What
@@ -91,6 +94,8 @@ func TestWhySaysWhatHappenedSince(t *testing.T) {
 		"changed, then its status":         {[]observe.Called{created, scaled, status}, Changed, []string{"The last change by a user: at 12:00:01.000, kubectl (admin) scaled Deployment web; what follows has changed only the status since."}, "Later"},
 		"changed, then reverted":           {[]observe.Called{created, scaled, reverted, status}, Changed, []string{"The last change by a user: at 12:00:01.000, kubectl (admin) scaled Deployment web; 1.0 s after it, kubectl (admin) patched Deployment web; what follows has changed only the status since."}, "Later"},
 		"created, changed, then reverted":  {[]observe.Called{created, scaled, reverted, status}, "", []string{`Later, at 12:00:01.000, kubectl (admin) scaled Deployment web; 1.0 s after it, kubectl (admin) patched Deployment web: "why web --changed" shows the last change.`}, ""},
+		"refused, then reverted":           {[]observe.Called{created, scaled, refused, reverted}, "", []string{`Later, at 12:00:01.000, kubectl (admin) scaled Deployment web; 2.0 s after it, kubectl (admin) patched Deployment web: "why web --changed" shows the last change.`}, "Later, at 12:00:03"},
+		"slowly reverted":                  {[]observe.Called{created, scaled, slowlyReverted}, "", []string{"kubectl (admin) scaled Deployment web; 1.0 s after it, kubectl (admin) patched Deployment web: "}, ""},
 		"reverted last":                    {[]observe.Called{created, scaled, reverted}, Changed, []string{"kubectl (admin) patched Deployment web."}, "by a user"},
 		"changed and deleted":              {[]observe.Called{created, scaled, gone}, "", []string{"deleted Deployment web"}, "scaled"},
 		"only its status":                  {[]observe.Called{created, status}, Changed, []string{"was changed"}, "last change by a user"},
@@ -137,6 +142,12 @@ func TestWhySaysWhoHasChangedItAfterAUser(t *testing.T) {
 		}})
 	}
 	const says = "kubectl (admin) patched Deployment web; 1.0 s after it, shop-operator updated Deployment web likely because Deployment web was updated"
+	followed := append(slices.Clone(records), observe.Record{Seq: 20, Time: records[undone].Time, Event: &observe.Delivered{
+		Controller: "rollout-operator", Change: observe.Updated, Object: deployment("web"), ResourceVersion: "9",
+	}})
+	unexplained, explained := *followed[undone].Event.(*observe.Called), *followed[status].Event.(*observe.Called)
+	unexplained.Cause, unexplained.Unexplained, explained.Cause = 0, &observe.Received{}, 20
+	followed[undone].Event, followed[status].Event = &unexplained, &explained
 	for _, tc := range []struct {
 		records        []observe.Record
 		what           What
@@ -145,6 +156,7 @@ func TestWhySaysWhoHasChangedItAfterAUser(t *testing.T) {
 		{records, "", "Later, at 12:00:01.000, " + says + `: "why web --changed" shows`, ""},
 		{records, Changed, "The last change by a user: at 12:00:01.000, " + says + "; what follows", ""},
 		{slices.Delete(slices.Clone(records), undone, undone+1), Changed, "It began when kubectl (admin) patched Deployment web.", "by a user"},
+		{followed, Changed, "rollout-operator updated Deployment web status likely because Deployment web was updated", "only the status"}, // by what has undone it
 	} {
 		slices.SortFunc(tc.records, func(a, b observe.Record) int { return int(a.Seq) - int(b.Seq) })
 		chain, err := Why(tc.records, deployment("web"), Options{What: tc.what, WhyChanged: "why web --changed"})

@@ -242,12 +242,14 @@ func (p *painter) paintSync(n *Node) string {
 	}
 }
 
-// laterNote says how long after an event the key was added, if that was later.
+// laterNote says how long after an event the key was added, if that was later: with a delay, perhaps that of an earlier event.
 func (p *painter) laterNote(it item) string {
-	if it.node.Cause.Rule != ByDelay {
+	later := it.node.addedAt().Sub(it.top.Time)
+	wasDelayed := it.node.record != nil && it.node.record.Timed && later > 0
+	if rule := it.node.Cause.Rule; rule != ByDelay && !(rule == ByMerge && wasDelayed) {
 		return ""
 	}
-	return " and, " + p.formatDuration(it.node.addedAt().Sub(it.top.Time)) + " later"
+	return " and, " + p.formatDuration(later) + " later"
 }
 
 // answerNotes says what webhooks and policies did to a write, other than to refuse it, what its answer warns of, and that a

@@ -36,6 +36,7 @@ func (c *Chain) addUserChanges(changes []*Node, later *Node) {
 	if !slices.Contains(c.Since, last) && !slices.Contains(c.Links, later) {
 		c.laterChange = later
 	}
+	c.onlyStatusSince = later == nil || c.laterChange == later
 	isTold := slices.Contains(c.Links, last) && c.laterChange == nil
 	if c.What == Created || c.What == Changed && (shown.Subresource == "status" || shown.unrecorded) && !isTold {
 		c.userChanges = slices.DeleteFunc(slices.Clone(changes), func(n *Node) bool {
@@ -50,7 +51,11 @@ func (c *Chain) laterChangeNote(p phrases, user *Node) string {
 	if by == nil {
 		return ""
 	}
-	note := fmt.Sprintf("; %s after it, %s %s", p.formatDuration(max(by.End().Sub(user.End()), 0)), p.actor(by), p.outcome(by))
+	began := by.Time
+	if began.Before(user.Time) { // it has waited meanwhile
+		began = by.End()
+	}
+	note := fmt.Sprintf("; %s after it, %s %s", p.formatDuration(max(began.Sub(user.Time), 0)), p.actor(by), p.outcome(by))
 	if e := by.news(); e != nil {
 		note += " " + p.because(by, e, "")
 	}
@@ -70,7 +75,10 @@ func (c *Chain) writeUserChanges(p *painter) {
 	case c.What == Changed && c.Links[0].unrecorded:
 		text = "The last recorded change by a user: " + when + text
 	case c.What == Changed:
-		text = "The last change by a user: " + when + text + "; what follows has changed only the status since"
+		text = "The last change by a user: " + when + text
+		if c.onlyStatusSince {
+			text += "; what follows has changed only the status since"
+		}
 	case n == 1:
 		text = "Later, " + when + text + c.hint(last)
 	default:
@@ -79,13 +87,21 @@ func (c *Chain) writeUserChanges(p *painter) {
 	p.writeSentence(p.sentence(text))
 }
 
-// sinceBeforeUserChanges returns how many nodes of Since are earlier than the last change by a user, such as a restore.
-func (c *Chain) sinceBeforeUserChanges() (n int) {
+// sinceToTell returns what Since has beside the later change that the sentence about the users' changes tells.
+func (c *Chain) sinceToTell() []*Node {
+	if len(c.userChanges) == 0 {
+		return c.Since
+	}
+	return slices.DeleteFunc(slices.Clone(c.Since), func(n *Node) bool { return n == c.laterChange })
+}
+
+// beforeUserChanges returns how many nodes of a part of Since are earlier than the last change by a user, such as a restore.
+func (c *Chain) beforeUserChanges(since []*Node) (n int) {
 	if len(c.userChanges) == 0 {
 		return 0
 	}
 	last := c.userChanges[len(c.userChanges)-1]
-	for n < len(c.Since) && c.Since[n].Time.Before(last.Time) {
+	for n < len(since) && since[n].Time.Before(last.Time) {
 		n++
 	}
 	return n

@@ -52,17 +52,18 @@ type Chain struct {
 	// Working says which controllers work for the object at present, or have yet to, one sentence each.
 	Working []string `json:"working,omitempty"`
 
-	all           bool                     // the text leaves nothing out
-	whyDeleted    string                   // as Options.WhyDeleted
-	whyChanged    string                   // as Options.WhyChanged
-	quoted        *observe.KubernetesEvent // which the client that deletes the object wrote about it just before
-	refused       []*Node                  // evictions of the Pod that a PodDisruptionBudget did not allow before it was evicted
-	held          bool                     // the object is marked as deleted, and nothing has removed it
-	userChanges   []*Node                  // as addUserChanges has found
-	laterChange   *Node                    // the last one of more than the status after them, by another one
-	ignored       []*Node                  // events of the last change, if a user has made it
-	failedEffects []*failedEffect          // which Failing has in words
-	completeAfter uint64                   // as Options.CompleteAfter
+	all             bool                     // the text leaves nothing out
+	whyDeleted      string                   // as Options.WhyDeleted
+	whyChanged      string                   // as Options.WhyChanged
+	quoted          *observe.KubernetesEvent // which the client that deletes the object wrote about it just before
+	refused         []*Node                  // evictions of the Pod that a PodDisruptionBudget did not allow before it was evicted
+	held            bool                     // the object is marked as deleted, and nothing has removed it
+	userChanges     []*Node                  // as addUserChanges has found
+	laterChange     *Node                    // the last one of more than the status after them, by another one, unless Links or Since explain it
+	onlyStatusSince bool                     // Links have changed only the status since userChanges and laterChange
+	ignored         []*Node                  // events of the last change, if a user has made it
+	failedEffects   []*failedEffect          // which Failing has in words
+	completeAfter   uint64                   // as Options.CompleteAfter
 }
 
 // Why traces a change of an object back to its causes. Records are in order of Seq.
