@@ -52,7 +52,7 @@ func (n *Node) effectNoun() string {
 		return ""
 	case !n.gotError() || n.isStored():
 		return "more change"
-	case n.Conflict:
+	case n.isConflict():
 		return "conflict"
 	case n.writeFailure() == Refused:
 		return "refused write"
@@ -92,7 +92,7 @@ func (e *effects) add(n *Node) {
 	}
 	kind := e.kindName(n.Object)
 	switch {
-	case n.Conflict:
+	case n.isConflict():
 		e.conflicts++
 	case failed:
 		e.failed++
