@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -189,20 +190,20 @@ func (g *graph) addSync(r *observe.Record, s *observe.Synced) {
 // a controller of Kubernetes logs a failed sync.
 const errorSyncing = "rror syncing"
 
-// addLog keeps the notable log lines of a sync: those of klog's V(2) and above, except
+// addLog keeps the notable log lines of a sync, as klog formats them: those of its V(2) and above, except
 // failures, which the sync has itself.
 func (g *graph) addLog(l *observe.Logged) {
 	s := g.syncByID[l.Sync]
 	if s == nil || l.Level < -2 || l.IsWarning() || l.IsError() || strings.Contains(l.Message, errorSyncing) {
 		return
 	}
-	line := l.Message
+	line := strconv.Quote(l.Message)
 	for _, a := range l.Attrs {
 		if l.Message == otherNamespace && a.Key == "owner" {
 			s.foreignOwners = append(s.foreignOwners, a.Value)
 		}
 		if a.Value != s.Key {
-			line += fmt.Sprintf(" %s=%s", a.Key, a.Value)
+			line += " " + a.String()
 		}
 	}
 	s.LogLines = append(s.LogLines, line)

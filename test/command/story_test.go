@@ -98,7 +98,7 @@ func TestStory(t *testing.T) {
 		var told string
 		p.Await(t, "telling why the Pod fits no node", func() bool {
 			told = output("trace", "pod/big")
-			return strings.Contains(strings.Join(strings.Fields(told), " "), "NodeResourcesFit=Insufficient cpu (1 of 1 nodes)")
+			return strings.Contains(strings.Join(strings.Fields(told), " "), `logs "No node fits" NodeResourcesFit="Insufficient cpu (1 of 1 nodes)"`)
 		})
 		for line := range strings.Lines(told) {
 			if n := len([]rune(strings.TrimSuffix(line, "\n"))); n > 100 {
