@@ -13,7 +13,7 @@ import (
 // count for a while. It is not safe for concurrent use.
 type failingWrites struct {
 	find   func(ctx context.Context, now observe.Snapshot) ([]trace.FailingWrite, error)
-	errors int64     // of all clients when they were last looked for
+	failed int64     // calls of all clients when they were last looked for
 	next   time.Time // when they are looked for if a call has failed since
 	again  time.Time // when they are, if there were some
 	list   []observe.Problem
@@ -28,11 +28,11 @@ const (
 
 // count returns the problem at the moment of a snapshot, or nothing. It does not modify what it has returned before.
 func (f *failingWrites) count(now observe.Snapshot) ([]observe.Problem, error) {
-	var errors int64
+	var failed int64
 	for i := range now.Clients {
-		errors += now.Clients[i].Errors
+		failed += now.Clients[i].Errors + now.Clients[i].Conflicts
 	}
-	isDue := errors != f.errors && !now.Time.Before(f.next) || len(f.list) > 0 && !now.Time.Before(f.again)
+	isDue := failed != f.failed && !now.Time.Before(f.next) || len(f.list) > 0 && !now.Time.Before(f.again)
 	if !isDue {
 		return f.list, nil
 	}
@@ -43,11 +43,16 @@ func (f *failingWrites) count(now observe.Snapshot) ([]observe.Problem, error) {
 	if err != nil {
 		return f.list, err
 	}
-	f.errors, f.list = errors, nil
+	f.failed, f.list = failed, nil
 	if len(found) > 0 {
 		problem := observe.Problem{Kind: "write", What: observe.KeepsFailing, Count: len(found)}
-		for _, w := range found[:min(len(found), maxProblemObjects)] {
-			problem.Objects = append(problem.Objects, w.Object)
+		for i, w := range found {
+			if i < maxProblemObjects {
+				problem.Objects = append(problem.Objects, w.Object)
+			}
+			if i == 0 || found[i-1].Controller != w.Controller {
+				problem.Writes = append(problem.Writes, w.FailingWrite)
+			}
 		}
 		f.list = []observe.Problem{problem}
 	}

@@ -468,6 +468,14 @@ type Attr struct {
 	Value string `json:"value"`
 }
 
+// String returns KEY=VALUE, with a value of several words in quotes.
+func (a Attr) String() string {
+	if strings.ContainsAny(a.Value, " \t\n\"") {
+		return a.Key + "=" + strconv.Quote(a.Value)
+	}
+	return a.Key + "=" + a.Value
+}
+
 func (*BootStep) Kind() Kind          { return KindBootStep }
 func (*ControllerChanged) Kind() Kind { return KindControllerChanged }
 func (*QueueChanged) Kind() Kind      { return KindQueueChanged }

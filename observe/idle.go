@@ -5,6 +5,9 @@ import (
 	"time"
 )
 
+// SettledQuiet is for how long a wait for a settled control plane wants no write, delivery or sync.
+const SettledQuiet = 20 * time.Millisecond
+
 const (
 	// quietTime is how long there must have been no write, delivery or sync.
 	// busyQuietTime is the same for a process that is never idle.

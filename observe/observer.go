@@ -323,12 +323,12 @@ func (o *Observer) judgeSettled(s *Snapshot) {
 	if p.Busy == nil {
 		p.Quiet = o.isQuiet(s.Time)
 		p.Busy = s.dueBy(s.Time.Add(settleHorizon))
-		if actor := o.lastActor.Load(); actor != nil && p.Busy == nil && !p.Quiet {
-			p.LastActive = *actor
-		}
 	}
 	if latest := o.lastActivity.Load(); latest != 0 {
 		p.LastActivity = time.Unix(0, latest)
+	}
+	if actor := o.lastActor.Load(); actor != nil && p.Busy == nil && (!p.Quiet || s.Time.Sub(p.LastActivity) < SettledQuiet) {
+		p.LastActive = *actor
 	}
 	p.Settled = p.State == Ready && p.StandbyReason() == "" && p.Busy == nil && p.Quiet
 }

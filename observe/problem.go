@@ -11,6 +11,19 @@ type Problem struct {
 	What    ProblemKind `json:"problem"`
 	Count   int         `json:"count"`
 	Objects []Object    `json:"objects"` // the first one of each owner, by namespace and name, and then others, not all of many; those of writes by client
+	// Writes has, if these are writes, the most frequent one of each client.
+	Writes []FailingWrite `json:"writes,omitempty"`
+}
+
+// FailingWrite is a write that a client tries again and again, and that fails each time.
+type FailingWrite struct {
+	Controller  string `json:"controller"` // the client's name
+	Verb        string `json:"verb"`
+	Object      Object `json:"object"`
+	Subresource string `json:"subresource,omitempty"`
+	Times       int    `json:"times"` // in a row
+	Status      int    `json:"status,omitempty"`
+	Conflict    bool   `json:"conflict,omitempty"` // the last attempt had one, perhaps injected
 }
 
 // ProblemKind is what is wrong with an object of a [Problem].

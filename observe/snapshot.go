@@ -81,7 +81,7 @@ type Process struct {
 	// millisecond too early.
 	LastActivity time.Time `json:"lastActivity,omitzero"`
 	// LastActive names the controller or client whose last write, delivery or sync keeps Quiet from
-	// being set, if Busy is empty.
+	// being set or is less than SettledQuiet ago, if Busy is empty.
 	LastActive string `json:"lastActive,omitempty"`
 	// Speed is how fast controllers, the scheduler and the simulated kubelets work; empty
 	// if it cannot be set.
@@ -192,6 +192,10 @@ type FailingKey struct {
 	// moment ago, were.
 	Early bool `json:"early,omitempty"`
 }
+
+// MaxConflicts is how many times in a row a key or a write may have a conflict, which is normal and retried, until it counts
+// as failing: it may be written again and again with the same version.
+const MaxConflicts = 5
 
 // NextAttempt says when the key is synced next, if that is known: "next attempt in 2.1 s".
 func (f FailingKey) NextAttempt(now time.Time) string {

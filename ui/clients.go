@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -233,18 +234,20 @@ func plural(resource string) string {
 
 // DescribeLastRequest describes a client's last request: "patch sites.example.com shop/shop 200".
 func DescribeLastRequest(c observe.Client) string {
-	return describeLast(c.Last, observe.Object.GroupResource, func(status int) string { return fmt.Sprintf("%d %s", status, http.StatusText(status)) })
-}
-
-// ShortLastRequest is DescribeLastRequest without the API group and the text of the status.
-func ShortLastRequest(c observe.Client) string {
-	return describeLast(c.Last, func(o observe.Object) string { return o.Resource }, strconv.Itoa)
-}
-
-func describeLast(l *observe.Called, resource func(observe.Object) string, failure func(int) string) string {
-	if l == nil {
+	if c.Last == nil {
 		return ""
 	}
+	request, status := describeRequest(c.Last, observe.Object.GroupResource, func(status int) string { return fmt.Sprintf("%d %s", status, http.StatusText(status)) })
+	return request + " " + status
+}
+
+// ShortRequest describes a request without the API group and the text of the status, which it returns separately: "patch sites
+// shop/shop", "404".
+func ShortRequest(l *observe.Called) (request, status string) {
+	return describeRequest(l, func(o observe.Object) string { return o.Resource }, strconv.Itoa)
+}
+
+func describeRequest(l *observe.Called, resource func(observe.Object) string, failure func(int) string) (request, status string) {
 	what := resource(l.Object)
 	if l.Subresource != "" {
 		what += "/" + l.Subresource
@@ -252,7 +255,7 @@ func describeLast(l *observe.Called, resource func(observe.Object) string, failu
 	if key := l.Object.Key(); l.Object.Name != "" {
 		what += " " + key
 	}
-	status := "no answer"
+	status = "no answer"
 	switch {
 	case l.Conflict:
 		status = "conflict"
@@ -261,5 +264,11 @@ func describeLast(l *observe.Called, resource func(observe.Object) string, failu
 	case l.Status > 0:
 		status = strconv.Itoa(l.Status)
 	}
-	return l.Verb + " " + what + " " + status
+	return l.Verb + " " + what, status
 }
+
+// serviceAccount is the user of a client's name.
+var serviceAccount = regexp.MustCompile(`\(system:serviceaccount:([^:()]+):([^:()]+)\)`)
+
+// ShortClientName is the name of a client with a ServiceAccount as NAMESPACE/NAME: "shop-operator (shop/operator)".
+func ShortClientName(name string) string { return serviceAccount.ReplaceAllString(name, "($1/$2)") }

@@ -192,14 +192,10 @@ func IsFailing(f observe.FailingKey, settled bool) bool {
 	return !IsPassing(f) && (f.Times > 1 || f.AtLeast || settled)
 }
 
-// maxConflicts is how many times in a row a key may have a conflict, or find the cache of its controller older than what
-// that has written, until it counts as failing: it may be written again and again with the same version.
-const maxConflicts = 5
-
 // IsPassing reports whether a key has failed because of a conflict or a stale cache, as is normal: it has not
 // done so many times in a row.
 func IsPassing(f observe.FailingKey) bool {
-	return IsNormalRetry(f.Error) && f.Times <= maxConflicts
+	return IsNormalRetry(f.Error) && f.Times <= observe.MaxConflicts
 }
 
 // IsNormalRetry reports whether an error is as is normal if the sync is repeated: a conflict, or a stale cache.

@@ -158,10 +158,7 @@ func ShownAttrs(e *observe.Logged) []observe.Attr {
 func formatAttrs(list []observe.Attr) string {
 	words := make([]string, len(list))
 	for i, a := range list {
-		words[i] = a.Key + "=" + a.Value
-		if strings.ContainsAny(a.Value, " \t\n\"") {
-			words[i] = a.Key + "=" + strconv.Quote(a.Value)
-		}
+		words[i] = a.String()
 	}
 	return strings.Join(words, " ")
 }

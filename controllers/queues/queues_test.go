@@ -302,6 +302,10 @@ func TestLastActiveControllerIsNamed(t *testing.T) {
 		if err != nil || s.Process.Quiet || s.Process.LastActive != "web-controller" {
 			t.Errorf("right after an event: %+v, %v", s.Process, err)
 		}
+		time.Sleep(15 * time.Millisecond) // a wait for a settled control plane is longer
+		if s, err = p.Snapshot(t.Context()); err != nil || s.Process.LastActive != "web-controller" {
+			t.Errorf("15 ms after it: %+v, %v", s.Process, err)
+		}
 		time.Sleep(time.Second)
 		if s, err = p.Snapshot(t.Context()); err != nil || !s.Process.Quiet || s.Process.LastActive != "" {
 			t.Errorf("a second later: %+v, %v", s.Process, err)

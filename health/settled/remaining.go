@@ -63,7 +63,7 @@ func RemainingWork(s observe.Snapshot, horizon time.Duration) []Work {
 		}
 	}
 	if len(l.work) == 0 && !s.Process.Quiet {
-		return RecentActivity()
+		return RecentActivity(s)
 	}
 	return l.work
 }
@@ -71,22 +71,28 @@ func RemainingWork(s observe.Snapshot, horizon time.Duration) []Work {
 // momentAgo is the work when the last write, delivery or sync may have effects that are on their way.
 const momentAgo = "the last write, delivery or sync was only a moment ago"
 
-// RecentActivity is the work of a control plane that has nothing else to do.
-func RecentActivity() []Work { return []Work{{Where: "control plane", What: []string{momentAgo}}} }
+// RecentActivity is the work of a control plane that has nothing else to do, at the controller or client that was the last to
+// do something, if that is known.
+func RecentActivity(s observe.Snapshot) []Work {
+	return []Work{{Where: cmp.Or(s.Process.LastActive, "control plane"), What: []string{momentAgo}}}
+}
+
+// IsRecent reports whether it is what RecentActivity returns.
+func (w Work) IsRecent() bool { return w.What[0] == momentAgo }
 
 // informers is the place that has not received the last write.
 const informers = "informers"
 
 // onlyEffects reports whether only effects of earlier work are awaited, which does not say whose.
 func onlyEffects(work []Work) bool {
-	return !slices.ContainsFunc(work, func(w Work) bool { return w.Where != informers && w.What[0] != momentAgo })
+	return !slices.ContainsFunc(work, func(w Work) bool { return w.Where != informers && !w.IsRecent() })
 }
 
 // joinWork joins earlier work with the effects that are awaited, by place.
 func joinWork(busy, effects []Work) []Work {
 	joined := slices.Clone(busy)
 	for _, w := range effects {
-		if w.What[0] != momentAgo && !slices.ContainsFunc(busy, func(b Work) bool { return b.Where == w.Where }) {
+		if !w.IsRecent() && !slices.ContainsFunc(busy, func(b Work) bool { return b.Where == w.Where }) {
 			joined = append(joined, w)
 		}
 	}

@@ -75,6 +75,8 @@ func TestRemainingWork(t *testing.T) {
 			{Where: "told (admin)", What: []string{"its next report is awaited: a moment ago an event was sent to it, or its connection was closed"}}}},
 		{"a moment ago", quietSnapshot(func(s *observe.Snapshot) { s.Process.Quiet = false }),
 			[]Work{{Where: "control plane", What: []string{"the last write, delivery or sync was only a moment ago"}}}},
+		{"of a client, a moment ago", quietSnapshot(func(s *observe.Snapshot) { s.Process.Quiet, s.Process.LastActive = false, "shop (bob)" }),
+			[]Work{{Where: "shop (bob)", What: []string{"the last write, delivery or sync was only a moment ago"}}}},
 		{"queued and in flight", quietSnapshot(func(s *observe.Snapshot) {
 			s.Process.Quiet = false
 			s.Queues[0].Depth, s.Queues[0].InFlight = 3, 1

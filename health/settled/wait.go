@@ -15,7 +15,6 @@ const (
 	maxPollInterval  = 250 * time.Millisecond // between checks, after a while
 	recheckInterval  = 10 * time.Millisecond  // after a check that found no work
 	requiredChecks   = 2                      // in a row that must find no work
-	quietTime        = 20 * time.Millisecond  // without activity
 	progressInterval = 500 * time.Millisecond // between progress reports, at first
 	maxProgress      = 10 * time.Second       // between progress reports, after a while
 	recentTime       = time.Second            // how long work counts whose effects are awaited
@@ -55,10 +54,10 @@ func (e *BusyError) Error() string {
 // Unwrap returns why the wait ended.
 func (e *BusyError) Unwrap() error { return e.Cause }
 
-// HasBeenQuiet reports whether there was no activity for 20 ms, to a millisecond, before a snapshot: a program that writes, waits for a
+// HasBeenQuiet reports whether there was no activity for observe.SettledQuiet, to a millisecond, before a snapshot: a program that writes, waits for a
 // moment and writes again has no work at each check that finds it waiting.
 func HasBeenQuiet(s observe.Snapshot) bool {
-	return s.Time.Sub(s.Process.LastActivity) >= quietTime
+	return s.Time.Sub(s.Process.LastActivity) >= observe.SettledQuiet
 }
 
 // Wait returns when two checks in a row find no remaining work, and there was no activity for 20 ms. If ctx reaches its
@@ -94,7 +93,7 @@ func Wait(ctx context.Context, src Source, horizon time.Duration, progress func(
 			return nil
 		}
 		if len(work) == 0 && !HasBeenQuiet(s) {
-			work = RecentActivity()
+			work = RecentActivity(s)
 		}
 		if places := placesOf(work); progress != nil && places != reported && time.Since(lastReport) >= reportAfter(time.Since(began)) {
 			reported, lastReport = places, time.Now()

@@ -75,14 +75,14 @@ func checkWork(ctx context.Context, src settled.Source, name string, checks *int
 	if err != nil {
 		return nil, err
 	}
-	left := slices.DeleteFunc(settled.RemainingWork(s, horizon), func(w settled.Work) bool { return w.Where != name && isPaused(s, w.Where, name) })
+	left := slices.DeleteFunc(settled.RemainingWork(s, horizon), func(w settled.Work) bool { return w.Where != name && !w.IsRecent() && isPaused(s, w.Where, name) })
 	switch {
 	case len(left) > 0:
 		*checks = 0
 	case settled.HasBeenQuiet(s):
 		*checks++
 	default:
-		left = settled.RecentActivity()
+		left = settled.RecentActivity(s)
 	}
 	return left, nil
 }

@@ -53,6 +53,8 @@ func (c *Chain) writeText(w io.Writer, s Style) error {
 			" has reported no such sync. The process may have stopped reporting, or reports with another user agent or as another user." + p.lastReceived(first))
 	case first.unexplained != nil:
 		p.writeSentence("\nThe cause of the last line is not known." + p.lastReceived(first))
+	case first.addsNode():
+		p.writeSentence("\nctrlplane adds simulated nodes when it starts (--nodes), and for \"ctrlplane nodes add\".")
 	case !c.Complete:
 		p.b.WriteString("\nThe cause of the last line is not in the records.\n")
 	}

@@ -70,8 +70,8 @@ func (w failingWrites) sorted() []*failedEffect {
 
 // failedEffects returns the writes that clients try because of an object and that fail. A client that tries the same
 // write again does so most likely for the same reason, though the likely cause of that attempt is an event of another
-// object, or none: it counts, too. Of a client that reports its syncs, the keys that fail are known instead, and a
-// conflict is not a failure.
+// object, or none: it counts, too. Of a client that reports its syncs, the keys that fail are known instead. A few
+// conflicts in a row are not a failure.
 func (g *graph) failedEffects(about observe.Object, now observe.Snapshot) []*failedEffect {
 	mine := map[*Node]bool{}
 	for _, n := range g.nodes {
@@ -117,7 +117,10 @@ func (g *graph) failedEffects(about observe.Object, now observe.Snapshot) []*fai
 	return g.foldRenamed(slices.DeleteFunc(failing.sorted(), func(f *failedEffect) bool {
 		c := clientOf[f.last.Controller]
 		goesOn := c != nil && mayFail(c)
-		if f.own {
+		switch {
+		case f.isPassing():
+			return true
+		case f.own:
 			return !goesOn || f.times < failingOften
 		}
 		return !f.follows && !(f.owned && (f.times > 1 || goesOn))
@@ -125,15 +128,16 @@ func (g *graph) failedEffects(about observe.Object, now observe.Snapshot) []*fai
 }
 
 // addFailedEffects adds the writes that fail. One to the object itself stands for the last one of those that are a later
-// event, and is left out if that counts no more.
+// event, and is left out if that counts no more. A conflict most often is none.
 func (c *Chain) addFailedEffects(effects []*failedEffect) {
 	for _, f := range effects {
 		at := slices.Index(c.Since, f.last)
-		if f.own && at < 0 {
-			continue
-		}
-		if f.own {
+		switch {
+		case !f.own:
+		case at >= 0:
 			c.Since = slices.Delete(c.Since, at, at+1)
+		case !f.last.isConflict():
+			continue
 		}
 		c.failedEffects = append(c.failedEffects, f)
 	}
@@ -147,9 +151,12 @@ func (n *Node) isToBeOwnedBy(about observe.Object) bool {
 		(about.Namespace == "" || about.Namespace == n.Object.Namespace) && (about.UID == "" || about.UID == o.UID)
 }
 
-// isUnexplainedFailure reports whether a failed write counts: it is not a conflict, and no sync that fails is known.
-func (n *Node) isUnexplainedFailure() bool {
-	return !n.Conflict && (n.causedBy == nil || n.causedBy.Kind == Event)
+// isUnexplainedFailure reports whether a failed write counts: no sync that fails is known.
+func (n *Node) isUnexplainedFailure() bool { return n.causedBy == nil || n.causedBy.Kind == Event }
+
+// isPassing reports whether a write has had a conflict, as is normal: not many times in a row.
+func (f *failedEffect) isPassing() bool {
+	return f.last.isConflict() && f.times <= observe.MaxConflicts
 }
 
 // wasGivenUp reports whether a write ended while an intervention held or delayed it.
@@ -229,10 +236,9 @@ func (n *Node) foundNamespaceEnding() bool {
 	return n.Status == http.StatusForbidden && strings.HasSuffix(n.Error, observe.NamespaceTerminating)
 }
 
-// metInjectedConflict reports whether a conflict was injected: the client answers it as any other one.
-func (n *Node) metInjectedConflict() bool {
-	return n.Status == http.StatusConflict && strings.Contains(n.Error, observe.InjectedFault)
-}
+// isConflict reports whether a write was answered with a conflict, which may be injected: its client answers that as any
+// other one.
+func (n *Node) isConflict() bool { return n.Conflict || n.injectedConflict }
 
 // foundExisting reports whether n was to create an object that exists: many clients create first, and update then.
 func (n *Node) foundExisting() bool {

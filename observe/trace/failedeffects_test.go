@@ -19,10 +19,13 @@ func TestWhySaysWhichEffectsFail(t *testing.T) {
 		what  What
 		want  []string
 	}{
-		"refused":                      {[]observe.Called{refused}, "", []string{"shop-operator fails to create Pod a, once: 403: configmaps is forbidden."}},
-		"again and again":              {[]observe.Called{refused, refused, refused}, "", []string{"shop-operator fails to create Pod a, 3 times in a row: 403: configmaps is forbidden."}},
-		"then created":                 {[]observe.Called{refused, {Verb: "create", Status: 201}}, "", nil},
-		"conflict":                     {[]observe.Called{{Verb: "update", Status: 409, Conflict: true}}, "", nil},
+		"refused":         {[]observe.Called{refused}, "", []string{"shop-operator fails to create Pod a, once: 403: configmaps is forbidden."}},
+		"again and again": {[]observe.Called{refused, refused, refused}, "", []string{"shop-operator fails to create Pod a, 3 times in a row: 403: configmaps is forbidden."}},
+		"then created":    {[]observe.Called{refused, {Verb: "create", Status: 201}}, "", nil},
+		"conflict":        {[]observe.Called{{Verb: "update", Status: 409, Conflict: true}}, "", nil},
+		"conflicts without end": {slices.Repeat([]observe.Called{{Verb: "update", Status: 409, Conflict: true}}, 6), "",
+			[]string{"shop-operator fails to update Pod a, 6 times in a row: conflict: the object has been modified."}},
+		"injected conflict":            {[]observe.Called{{Verb: "update", Status: 409, Conflict: true, Error: observe.InjectedFault}}, "", nil},
 		"created if it does not exist": {[]observe.Called{{Verb: "patch", Status: 404, Error: `pods "a" not found`}, {Verb: "create", Status: 201}}, "", nil},
 		"created, or updated":          {[]observe.Called{exists, {Verb: "update"}, exists, {Verb: "update"}}, "", nil},
 		"exists, and is another one's": {[]observe.Called{exists, exists}, "", []string{`shop-operator fails to create Pod a, 2 times in a row: 409: pods "a" already exists.`}},
@@ -220,6 +223,8 @@ func TestFailedEffectsOfSeveralClients(t *testing.T) {
 func TestWhySaysThatAWriteToTheObjectFailsAgainAndAgain(t *testing.T) {
 	refused, works := shopCall("update", "status", 403), shopCall("update", "status", 200, writtenShop("8"))
 	refused.Error = "shops is forbidden"
+	conflict := shopCall("update", "status", 409)
+	conflict.Conflict = true
 	client := observe.Client{Name: "operator", Caller: observe.Caller{User: "operator"}, Watches: []observe.ClientWatch{{Resource: "shops.example.com"}}}
 	const fails = "operator fails to update Shop s status, 3 times in a row: 403: shops is forbidden."
 	for name, tc := range map[string]struct {
@@ -232,6 +237,9 @@ func TestWhySaysThatAWriteToTheObjectFailsAgainAndAgain(t *testing.T) {
 		"once":            {[]observe.Client{client}, []observe.Event{refused}, nil, true},
 		"has ended":       {nil, []observe.Event{refused, refused, refused}, nil, true},
 		"works since":     {[]observe.Client{client}, []observe.Event{refused, refused, refused, works}, nil, false},
+		"conflicts": {[]observe.Client{client}, slices.Repeat([]observe.Event{conflict}, 6),
+			[]string{"operator fails to update Shop s status, 6 times in a row: conflict: it had itself modified the object to version 7."}, false},
+		"few conflicts": {[]observe.Client{client}, slices.Repeat([]observe.Event{conflict}, 5), nil, true},
 	} {
 		records := recorded(append([]observe.Event{shopCall("create", "", 201, writtenShop("7"))}, tc.events...)...)
 		now := observe.Snapshot{Time: records[len(records)-1].Time, Clients: tc.clients}

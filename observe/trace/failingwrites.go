@@ -10,18 +10,13 @@ import (
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
-// FailingWrite is a write that a client tries again and again, and that fails each time.
+// FailingWrite is a write that a client tries again and again, with what its last attempt says.
 type FailingWrite struct {
-	Controller  string         `json:"controller"` // the client's name
-	Verb        string         `json:"verb"`
-	Object      observe.Object `json:"object"`
-	Subresource string         `json:"subresource,omitempty"`
-	Times       int            `json:"times"` // in a row
+	observe.FailingWrite
 	// Renamed is set if it is a creation, and each attempt had another name: Object is that of the last one. Owner is
 	// the first owner that the object would have: kind, name and UID.
 	Renamed bool            `json:"renamed,omitempty"`
 	Owner   *observe.Object `json:"owner,omitempty"`
-	Status  int             `json:"status,omitempty"`
 	Error   string          `json:"error"` // of the last attempt
 	Last    time.Time       `json:"last"`
 
@@ -47,7 +42,7 @@ const (
 // FindFailingWrites returns the writes that connected clients try again and again and that fail, by client, the most
 // frequent first. now is a snapshot of the source.
 func FindFailingWrites(ctx context.Context, source observe.Source, now observe.Snapshot) ([]FailingWrite, error) {
-	if !slices.ContainsFunc(now.Clients, func(c observe.Client) bool { return mayFail(&c) && c.Errors >= failingOften }) {
+	if !slices.ContainsFunc(now.Clients, func(c observe.Client) bool { return mayFail(&c) && c.Errors+c.Conflicts >= failingOften }) {
 		return nil, nil
 	}
 	page, err := source.Records(ctx, observe.Query{Kinds: []observe.Kind{observe.KindCalled}, Notable: true, Limit: searchedCalls})
@@ -79,7 +74,7 @@ func (f *failedEffect) isTriedBy(c *observe.Client) bool {
 
 // failingWritesIn returns the writes that fail again and again. It leaves out those of kubectl, which is used to try,
 // those of a process that neither watches nor polls, as a test that expects a refusal, those from before the process began
-// to, attempts that were given up while they were held or delayed, conflicts that were injected, creations of objects that
+// to, attempts that were given up while they were held or delayed, a few conflicts in a row, creations of objects that
 // exist, as many clients create first and are content with that answer, unless they back off, and creations in namespaces that
 // are being deleted. Creations under a generated name count together: see foldRenamed.
 func failingWritesIn(calls []observe.Record, now observe.Snapshot) (list []FailingWrite) {
@@ -103,7 +98,7 @@ func failingWritesIn(calls []observe.Record, now observe.Snapshot) (list []Faili
 		case !n.Failed || n.isStored():
 			failing.noteStored(n)
 			existing.noteStored(n)
-		case !ok, client == nil || n.Time.Before(workBegan(client)), !n.isUnexplainedFailure(), n.wasGivenUp(), n.foundNamespaceEnding(), n.metInjectedConflict():
+		case !ok, client == nil || n.Time.Before(workBegan(client)), !n.isUnexplainedFailure(), n.wasGivenUp(), n.foundNamespaceEnding():
 		case n.foundExisting():
 			existing.noteFailed(k, n, creatorOf.of(n))
 		default:
@@ -111,7 +106,7 @@ func failingWritesIn(calls []observe.Record, now observe.Snapshot) (list []Faili
 		}
 	}
 	found := slices.DeleteFunc(append(g.foldRenamed(failing.sorted()), existing.refused()...), func(f *failedEffect) bool {
-		return !f.isTriedBy(watching[f.last.Controller]) || f.times < failingOften || now.Time.Sub(f.last.Time) > max(triedTime, triedPauses*f.pause)
+		return !f.isTriedBy(watching[f.last.Controller]) || f.times < failingOften || f.isPassing() || now.Time.Sub(f.last.Time) > max(triedTime, triedPauses*f.pause)
 	})
 	var shown []*observe.Object
 	for _, f := range found {
@@ -121,8 +116,10 @@ func failingWritesIn(calls []observe.Record, now observe.Snapshot) (list []Faili
 	for _, f := range found {
 		n := f.last
 		w := FailingWrite{
-			Controller: n.Controller, Verb: n.Verb, Object: *n.Object, Subresource: n.Subresource,
-			Times: f.times, Renamed: f.renamed, Status: n.Status, Error: n.Error, Last: n.Time, text: strings.TrimSpace(n.asWhom() + " " + p.describeAttempts(f, now.Time)),
+			FailingWrite: observe.FailingWrite{
+				Controller: n.Controller, Verb: n.Verb, Object: *n.Object, Subresource: n.Subresource, Times: f.times, Status: n.Status, Conflict: n.isConflict(),
+			},
+			Renamed: f.renamed, Error: n.Error, Last: n.Time, text: strings.TrimSpace(n.asWhom() + " " + p.describeAttempts(f, now.Time)),
 		}
 		if f.renamed {
 			w.Owner = n.owner

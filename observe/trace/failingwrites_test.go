@@ -52,8 +52,12 @@ func TestFailingWrites(t *testing.T) {
 		"one succeeded":                {[]observe.Called{refused, refused, updated, refused, refused}, operator, 0, nil},
 		"created by itself at last":    {[]observe.Called{invalid, invalid, invalid, created}, operator, 0, nil},
 		"the object was removed":       {[]observe.Called{refused, refused, refused, removed}, operator, 0, nil},
-		"conflicts":                    {[]observe.Called{conflict, conflict, conflict}, operator, 0, nil},
-		"injected conflicts":           {[]observe.Called{injected, injected, injected}, operator, 0, nil},
+		"conflicts":                    {slices.Repeat([]observe.Called{conflict}, 5), operator, 0, nil},
+		"conflicts without end":        {slices.Repeat([]observe.Called{conflict}, 6), operator, 0, []string{"fails to update Pod default/a, 6 times in a row: conflict: the object has been modified"}},
+		"conflicts with a success":     {slices.Concat(slices.Repeat([]observe.Called{conflict}, 5), []observe.Called{updated}, slices.Repeat([]observe.Called{conflict}, 5)), operator, 0, nil},
+		"refused, then a conflict":     {[]observe.Called{refused, refused, refused, conflict}, operator, 0, nil},
+		"injected conflicts":           {slices.Repeat([]observe.Called{injected}, 5), operator, 0, nil},
+		"injected without end":         {slices.Repeat([]observe.Called{injected}, 6), operator, 0, []string{"fails to update Pod default/a, 6 times in a row: 409: " + observe.InjectedFault}},
 		"given up while held":          {[]observe.Called{held, held, held}, operator, 0, nil},
 		"a Secret, while held":         {[]observe.Called{heldSecret, heldSecret, heldSecret}, operator, 0, nil},
 		"refused, then held":           {[]observe.Called{refused, refused, refused, held}, operator, 0, []string{"fails to update Pod default/a, 3 times in a row: 403: forbidden"}},
@@ -102,6 +106,20 @@ func TestFailingWrites(t *testing.T) {
 		if !slices.Equal(got, tc.want) {
 			t.Errorf("%s: got %s", name, fmt.Sprintf("%q", got))
 		}
+	}
+}
+
+// Records are read only if enough calls of a client have failed, of which conflicts are counted separately.
+func TestConflictsWithoutEndAreSearchedFor(t *testing.T) {
+	records := clientCalls(slices.Repeat([]observe.Called{{Controller: "shop (bob)", Verb: "update", Status: 409, Conflict: true}}, 6)...)
+	shop := observe.Client{Name: "shop (bob)", Conflicts: 6, Watches: []observe.ClientWatch{{Resource: "sites.example.com"}}}
+	for i := range records {
+		records[i].Event.(*observe.Called).Controller = shop.Name
+	}
+	now := observe.Snapshot{Time: records[len(records)-1].Time, Clients: []observe.Client{shop}}
+	found, err := FindFailingWrites(t.Context(), &pageSource{records: records}, now)
+	if err != nil || len(found) != 1 || found[0].Times != 6 {
+		t.Errorf("got %+v, %v", found, err)
 	}
 }
 

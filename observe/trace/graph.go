@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -103,18 +104,19 @@ func (g *graph) addCall(r *observe.Record, c *observe.Called) {
 		Webhooks:        c.Webhooks,
 		Warnings:        c.Warnings,
 
-		version:      c.Version,
-		uid:          c.Object.UID,
-		wrote:        c.Wrote,
-		claimedCause: c.Cause,
-		unexplained:  c.Unexplained,
-		owner:        c.Owner,
-		unknownSync:  c.UnknownSync,
-		readVersion:  c.ReadVersion,
-		afterSync:    c.AfterSync,
-		byClient:     c.Client != nil,
-		dryRun:       c.DryRun,
-		aggregated:   c.Aggregated,
+		version:          c.Version,
+		uid:              c.Object.UID,
+		wrote:            c.Wrote,
+		claimedCause:     c.Cause,
+		unexplained:      c.Unexplained,
+		owner:            c.Owner,
+		unknownSync:      c.UnknownSync,
+		readVersion:      c.ReadVersion,
+		afterSync:        c.AfterSync,
+		byClient:         c.Client != nil,
+		dryRun:           c.DryRun,
+		injectedConflict: c.Conflict && c.IsInjected(),
+		aggregated:       c.Aggregated,
 	}
 	if n.byClient {
 		n.Impersonates = c.Client.Impersonates
@@ -190,20 +192,20 @@ func (g *graph) addSync(r *observe.Record, s *observe.Synced) {
 // a controller of Kubernetes logs a failed sync.
 const errorSyncing = "rror syncing"
 
-// addLog keeps the notable log lines of a sync: those of klog's V(2) and above, except
+// addLog keeps the notable log lines of a sync, as klog formats them: those of its V(2) and above, except
 // failures, which the sync has itself.
 func (g *graph) addLog(l *observe.Logged) {
 	s := g.syncByID[l.Sync]
 	if s == nil || l.Level < -2 || l.IsWarning() || l.IsError() || strings.Contains(l.Message, errorSyncing) {
 		return
 	}
-	line := l.Message
+	line := strconv.Quote(l.Message)
 	for _, a := range l.Attrs {
 		if l.Message == otherNamespace && a.Key == "owner" {
 			s.foreignOwners = append(s.foreignOwners, a.Value)
 		}
 		if a.Value != s.Key {
-			line += fmt.Sprintf(" %s=%s", a.Key, a.Value)
+			line += " " + a.String()
 		}
 	}
 	s.LogLines = append(s.LogLines, line)

@@ -139,13 +139,14 @@ type Node struct {
 	alsoTo    []*Node           // the same event, as other controllers with the same record have received it
 	deleting  bool              // an event with which the object is marked as deleted
 
-	adds          []uint64             // for an event: the numbers of these adds in their queues
-	delayedKeys   []observe.DelayedKey // for an event: the keys that its handler added with a delay
-	delays        bool                 // as of Delivered
-	noExecute     *observe.NoExecute   // for an event: as of Delivered
-	record        *observe.Synced      // for a sync: its record
-	writeRecorded bool                 // for a list: the write that made the version is recorded
-	lister        string               // for a list: who has listed the object; "" if several have
+	adds             []uint64             // for an event: the numbers of these adds in their queues
+	delayedKeys      []observe.DelayedKey // for an event: the keys that its handler added with a delay
+	delays           bool                 // as of Delivered
+	noExecute        *observe.NoExecute   // for an event: as of Delivered
+	record           *observe.Synced      // for a sync: its record
+	writeRecorded    bool                 // for a list: the write that made the version is recorded
+	lister           string               // for a list: who has listed the object; "" if several have
+	injectedConflict bool                 // an intervention has answered with a conflict: nothing had modified the object
 	// errorIsConflict is set for a sync whose error is that of a conflict of one of its calls.
 	errorIsConflict bool
 	// unrecorded is set for an outside write although the writes of clients are recorded: the API server itself

@@ -296,3 +296,24 @@ func TestOrphanedPods(t *testing.T) {
 		}
 	}
 }
+
+// Nothing in the control plane leads to a simulated node that is added: no cause is missing.
+func TestWhyANodeWasAdded(t *testing.T) {
+	node := observe.Object{Resource: "nodes", Kind: "Node", Name: "node-1"}
+	for name, tc := range map[string]struct {
+		by   string
+		want string
+	}{
+		"simulated":    {controllernames.SimulatedKubelet, "ctrlplane adds simulated nodes when it starts (--nodes), and for \"ctrlplane nodes add\".\n"},
+		"not known by": {"other-controller", "The cause of the last line is not in the records.\n"},
+	} {
+		records := recorded(&observe.Called{Controller: tc.by, Verb: "create", Status: 201, Object: node, ResourceVersion: "6", Wrote: []observe.Written{{Resource: "nodes", Name: "node-1", ResourceVersion: "6"}}})
+		chain, err := Why(records, node, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if text := writeString(t, chain, Text, Style{}); !strings.HasSuffix(text, tc.want) || chain.Complete != (name == "simulated") {
+			t.Errorf("%s: complete: %v\n%s", name, chain.Complete, text)
+		}
+	}
+}

@@ -25,7 +25,7 @@ func retriedJob(n int, all bool) *Chain {
 			c.Links = append(c.Links,
 				&Node{Kind: Event, Controller: "job-controller", Change: observe.Updated, Object: &failed},
 				&Node{Kind: Call, Controller: "simulated-kubelet", Verb: "patch", Subresource: "status", Object: &failed, Status: 200},
-				&Node{Kind: Sync, Controller: "simulated-kubelet", Queue: "pods", Key: "default/" + failed.Name, LogLines: []string{fmt.Sprintf("Container failed container=c exitCode=%d", i-1)}})
+				&Node{Kind: Sync, Controller: "simulated-kubelet", Queue: "pods", Key: "default/" + failed.Name, LogLines: []string{fmt.Sprintf(`"Container failed" container=c exitCode=%d`, i-1)}})
 		}
 	}
 	return c
@@ -39,12 +39,12 @@ func TestRepeatedAttemptsAreFolded(t *testing.T) {
 			t.Errorf("%d Pods:\n%s", n, text)
 		}
 		for _, code := range []int{1, n - 1} {
-			if !strings.Contains(text, fmt.Sprintf("exitCode=%d\"", code)) {
+			if !strings.Contains(text, fmt.Sprintf("exitCode=%d\n", code)) {
 				t.Errorf("%d Pods: the text does not say how Pod %d has failed:\n%s", n, code, text)
 			}
 		}
 	}
-	if text := writeString(t, retriedJob(40, true), Text, Style{}); strings.Contains(text, "in between") || !strings.Contains(text, "exitCode=20\"") {
+	if text := writeString(t, retriedJob(40, true), Text, Style{}); strings.Contains(text, "in between") || !strings.Contains(text, "exitCode=20\n") {
 		t.Errorf("with --all:\n%s", text)
 	}
 }
@@ -218,4 +218,20 @@ func TestRequeuedSyncsAreFolded(t *testing.T) {
 			t.Errorf("all is %v: another reason is not drawn:\n%s", all, text)
 		}
 	}
+}
+
+// A log line is shown as klog formats it: where a value of several words ends is seen.
+func TestLogLinesHaveQuotes(t *testing.T) {
+	records := recorded(
+		&observe.Logged{Controller: "kube-scheduler", Level: -2, Message: "No node fits", Sync: 7, Attrs: []observe.Attr{{Key: "NodeAffinity", Value: "node(s) didn't match (1 of 1 nodes)"}, {Key: "need", Value: "3"}}},
+		&observe.Synced{Controller: "kube-scheduler", ID: 7, Key: "default/a", Queue: "active"},
+	)
+	for _, n := range newGraph(records, observe.Object{}, Options{}).syncs {
+		want := []string{`logs "No node fits" NodeAffinity="node(s) didn't match (1 of 1 nodes)" need=3`}
+		if got := logNotes(n.LogLines); !slices.Equal(got, want) {
+			t.Errorf("got %q, want %q", got, want)
+		}
+		return
+	}
+	t.Error("no sync")
 }

@@ -55,7 +55,7 @@ func (n *Node) effectNoun() string {
 		return ""
 	case !n.gotError() || n.isStored():
 		return "more change"
-	case n.Conflict:
+	case n.isConflict():
 		return "conflict"
 	case n.writeFailure() == Refused:
 		return "refused write"
@@ -95,7 +95,7 @@ func (e *effects) add(n *Node) {
 	}
 	kind := e.kindName(n.Object)
 	switch {
-	case n.Conflict:
+	case n.isConflict():
 		e.conflicts++
 	case failed:
 		e.failed++

@@ -293,7 +293,7 @@ func logNotes(lines []string) (notes []string) {
 		if i == most {
 			return append(notes, "and "+words.Count(len(lines)-most, "more log line"))
 		}
-		notes = append(notes, `logs "`+words.OneLine(l)+`"`)
+		notes = append(notes, "logs "+words.OneLine(l))
 	}
 	return notes
 }

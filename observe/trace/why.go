@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/ctrlplane/ctrlplane/internal/controllernames"
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
@@ -229,12 +230,17 @@ func newChain(about observe.Object, what What, n *Node, o Options) *Chain {
 		c.Links = append(c.Links, n)
 	}
 	first := c.Links[len(c.Links)-1]
-	c.Complete = first.isOutside() && first.claimedCause == 0 && first.unexplained == nil && first.unknownSync == ""
+	c.Complete = first.addsNode() || first.isOutside() && first.claimedCause == 0 && first.unexplained == nil && first.unknownSync == ""
 	c.Start, c.Took = first.Time, end.Sub(first.Time)
 	for _, n := range c.Links {
 		n.After = n.Time.Sub(c.Start)
 	}
 	return c
+}
+
+// addsNode reports whether n adds a simulated node, which nothing in the control plane leads to.
+func (n *Node) addsNode() bool {
+	return n.Kind == Call && n.Controller == controllernames.SimulatedKubelet && n.creates() && n.Object.GroupResource() == "nodes" && n.claimedCause == 0
 }
 
 // Tree returns the chain as a tree with one branch.

@@ -33,6 +33,8 @@ import (
 	"github.com/ctrlplane/ctrlplane/internal/listwatch"
 )
 
+const stageResource = "stages.kwok.x-k8s.io"
+
 var crdResource = schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
 
 // stageClients are the clients for Stage objects, and for what these apply; the zero value means
@@ -99,6 +101,7 @@ func (s *simulation) watchStages(c stageClients) {
 		return
 	}
 	from := cache.ToListWatcherWithWatchListSemantics(listwatch.New(c.kwok.KwokV1alpha1().Stages(), "", ""), s.client)
+	s.registry.played.recorder.AddWatch(stageResource)
 	cache.NewReflectorWithOptions(from, &v1alpha1.Stage{}, stageFeed{s}, cache.ReflectorOptions{Name: component + "/stages"}).RunWithContext(s.ctx)
 }
 

@@ -98,7 +98,7 @@ func TestStory(t *testing.T) {
 		var told string
 		p.Await(t, "telling why the Pod fits no node", func() bool {
 			told = output("trace", "pod/big")
-			return strings.Contains(strings.Join(strings.Fields(told), " "), "NodeResourcesFit=Insufficient cpu (1 of 1 nodes)")
+			return strings.Contains(strings.Join(strings.Fields(told), " "), `logs "No node fits" NodeResourcesFit="Insufficient cpu (1 of 1 nodes)"`)
 		})
 		for line := range strings.Lines(told) {
 			if n := len([]rune(strings.TrimSuffix(line, "\n"))); n > 100 {
@@ -111,7 +111,7 @@ func TestStory(t *testing.T) {
 	t.Run("what the scheduler and the kubelet do", func(t *testing.T) {
 		text := output("explain", "kube-scheduler", "kubelet")
 		scheduler, kubelet, _ := strings.Cut(text, "\nsimulated-kubelet ")
-		if !strings.Contains(scheduler, "Watches\n") || !strings.Contains(scheduler, "persistentvolumes, pods,") || !strings.Contains(kubelet, "  nodes, pods\n") {
+		if !strings.Contains(scheduler, "Watches\n") || !strings.Contains(scheduler, "persistentvolumes, pods,") || !strings.Contains(kubelet, "  nodes, pods, stages.kwok.x-k8s.io\n") || !strings.Contains(kubelet, "\n  pods\n    A key is: a Pod on a simulated node") {
 			t.Errorf("what the scheduler and the kubelet watch is not explained:\n%s", text)
 		}
 		// An event about a node may take the Pod out of its queue for a moment.

@@ -51,11 +51,11 @@ func reportedPage(c observe.Client, controller string) Page {
 	queue := controller[strings.LastIndexByte(controller, '/')+1:]
 	return Page{
 		Name: controller, Group: "operators",
-		Purpose: fmt.Sprintf("A controller of the client %s, another process. It reports what it does with the instrument module.", c.Name),
+		Purpose: fmt.Sprintf("A controller of the client %s, another process. It reports what it does: with the instrument module, or as ctrlplane reconcile, which runs a command for each key.", c.Name),
 		Queues:  map[string]string{queue: "the object that is reconciled"},
 		Decides: []string{"Its source is not known here: trace and why show what it has done, and because of what."},
 		Here:    []string{"Pause, step, delay and fail act in the API server, on the calls of its syncs. It cannot be stopped, started or scaled from here."},
-		Fails:   []Failure{{"A key fails again and again", "its reconciler returns an error: status and the view show it, with the time of the next attempt"}},
+		Fails:   []Failure{{"A key fails again and again", "its reconciler returns an error, or the command of ctrlplane reconcile exits with a code other than 0: status and the view show it, with the time of the next attempt"}},
 		As:      serviceAccounts(c.User),
 	}
 }

@@ -42,3 +42,15 @@ func TestReportedPageNamesTheWatchesOfItsClient(t *testing.T) {
 		t.Errorf("no %q in:\n%s", want, text)
 	}
 }
+
+// A controller of ctrlplane reconcile is not told to have the module.
+func TestReportedPageOfACommand(t *testing.T) {
+	s := &observe.Snapshot{Clients: []observe.Client{{Name: "operator (admin)", Controllers: []string{"operator/site"}}}, Controllers: []observe.Controller{{Name: "operator/site", State: "running"}}}
+	page, _ := ReportedPage(s, "site")
+	text := strings.Join(strings.Fields(renderText(t, page.NewEntry(Facts{Snapshot: s}), Style{})), " ")
+	for _, want := range []string{"with the instrument module, or as ctrlplane reconcile, which runs a command for each key", "or the command of ctrlplane reconcile exits with a code other than 0"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("no %q in: %s", want, text)
+		}
+	}
+}

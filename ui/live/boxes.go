@@ -30,7 +30,7 @@ func (m model) arrow() string { return m.theme.pickGlyph(" → ", " -> ") }
 
 func (m model) addWaitingBoxes(s *detailBuilder, q *observe.Queue) {
 	if q.Depth <= 0 {
-		s.addEntry("waiting", 0, styledLine("no key", faint))
+		s.addEntry("waiting", 0, styledLine(noKey(q.Depth), faint))
 		return
 	}
 	room := s.w - labelWidth - textWidth(m.arrow()+"the next free worker")
@@ -50,6 +50,14 @@ func (m model) addWaitingBoxes(s *detailBuilder, q *observe.Queue) {
 		l = append(l, span{text, strong})
 	}
 	s.addEntry("waiting", 0, append(l, span{m.arrow() + "the next free worker", faint}))
+}
+
+// noKey describes a number of keys that is 0 or not known.
+func noKey(n int64) string {
+	if n < 0 {
+		return unknownNumber
+	}
+	return "no key"
 }
 
 // addWorkerBoxes draws a line for each worker, as far as their number is known.
@@ -83,7 +91,7 @@ func (m model) addWorkerBoxes(s *detailBuilder, q *observe.Queue, c observe.Cont
 	case len(running) == 0 && q.InFlight > 0:
 		s.addEntry("in work", 0, styledLine(formatShort(q.InFlight)+" keys that are not known", plain))
 	case len(running) == 0:
-		s.addEntry("in work", 0, styledLine("no key", faint))
+		s.addEntry("in work", 0, styledLine(noKey(q.InFlight), faint))
 	}
 }
 

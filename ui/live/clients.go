@@ -60,13 +60,14 @@ func (m model) interventionsIn(name string) control.Interventions {
 }
 
 // The widths of the columns after the name, and the least of the name and of the last
-// request.
+// request; a last request of wantedRequest columns matters more than the end of a name.
 const (
 	clientRateWidth     = 6
 	clientErrorWidth    = 6
 	clientConflictWidth = 9
 	maxClientWatchWidth = 20
 	minClientWidth      = 18
+	wantedRequest       = 30
 )
 
 // clientLines draws the list of clients in w columns and h rows.
@@ -74,20 +75,14 @@ func (m model) clientLines(w, h int) []string {
 	s := m.currentScreen()
 	focused := s.focus == upperPane
 	list := m.listedClients()
-	name, watches, last := m.clientWidths(w)
-	tail := m.theme.ellipsis()
-	head := alignLeft("CLIENT", name, tail) + alignRight("REQ/S", clientRateWidth+columnGap, tail) + alignRight("ERRORS", clientErrorWidth+columnGap, tail) +
-		alignRight("CONFLICTS", clientConflictWidth+columnGap, tail) + spaces(columnGap) + alignLeft("WATCHES", watches, tail)
-	if last > 0 {
-		head += spaces(columnGap) + alignLeft("LAST REQUEST", last, tail)
-	}
+	columns := m.clientColumns(w)
 	state := ui.CountNoun(len(m.snapshot.Clients), "program") + " outside of the control plane"
 	if s.filter != "" {
 		state = "/" + s.filter + ", " + state
 	}
 	lines := []string{
 		m.titleLine("Clients", state, focused, w),
-		m.theme.renderLine(line{{spaces(tableMargin) + head, faint}}, w, false),
+		m.theme.renderLine(line{{spaces(tableMargin) + columns.heading(m.theme.ellipsis()), faint}}, w, false),
 	}
 	if len(list) == 0 && s.filter != "" {
 		return append(lines, m.theme.renderLine(styledLine("  nothing matches the filter", faint), w, false))
@@ -98,26 +93,123 @@ func (m model) clientLines(w, h int) []string {
 	l := s.view.clampToList(len(list), h-2)
 	for i := l.top; i < len(list) && i < l.top+h-2; i++ {
 		selected := focused && i == l.cursor
-		lines = append(lines, m.theme.renderLine(append(m.cursorMark(selected), m.clientRow(list[i], name, watches, last)...), w, selected))
+		lines = append(lines, m.theme.renderLine(append(m.cursorMark(selected), m.clientRow(list[i], columns)...), w, selected))
 	}
 	return lines
 }
 
-// clientWidths returns the widths of the name, of the watches, and of the last request, which is left out
-// where space is missing.
-func (m model) clientWidths(w int) (name, watches, last int) {
-	watches = len("WATCHES")
-	for _, c := range m.snapshot.Clients {
-		name = max(name, textWidth(words.OneLine(c.Name)))
-		watches = max(watches, textWidth(m.watchesText(c)))
+// clientColumns are the widths of the columns of the list of clients; 0 if a column is left out.
+type clientColumns struct {
+	name, errors, conflicts, watches, last int
+	shortNames                             bool
+}
+
+func (c clientColumns) heading(tail string) string {
+	head := alignLeft("CLIENT", c.name, tail) + alignRight("REQ/S", clientRateWidth+columnGap, tail) + alignRight("ERRORS", c.errors, tail) + alignRight("CONFLICTS", c.conflicts, tail)
+	if c.watches > 0 {
+		head += spaces(columnGap) + alignLeft("WATCHES", c.watches, tail)
 	}
-	watches = min(watches, maxClientWatchWidth)
-	rest := w - tableMargin - clientRateWidth - clientErrorWidth - clientConflictWidth - watches - 4*columnGap
-	if rest < 2*minClientWidth+columnGap {
-		return max(min(name, rest), minClientWidth), watches, 0
+	if c.last > 0 {
+		head += spaces(columnGap) + alignLeft("LAST REQUEST", c.last, tail)
 	}
-	name = max(min(name, rest-columnGap-minClientWidth), minClientWidth)
-	return name, watches, rest - columnGap - name
+	return head
+}
+
+// clientColumns lays out the list in w columns. Who a client is, and what its last request was about and how it was answered,
+// matter most: where space is missing, users are shortened, and what the clients watch is left out, and columns without a
+// number always are.
+func (m model) clientColumns(w int) (c clientColumns) {
+	full, short, request := 0, 0, len("LAST REQUEST")
+	for _, client := range m.snapshot.Clients {
+		full = max(full, textWidth(words.OneLine(client.Name)))
+		short = max(short, textWidth(words.OneLine(ui.ShortClientName(client.Name))))
+		request = max(request, textWidth(m.shortRequest(client).String()))
+		if len(client.Watches) > 0 {
+			c.watches = min(max(c.watches, len("WATCHES"), textWidth(m.watchesText(client))), maxClientWatchWidth)
+		}
+		if client.Errors > 0 {
+			c.errors = clientErrorWidth + columnGap
+		}
+		if client.Conflicts > 0 {
+			c.conflicts = clientConflictWidth + columnGap
+		}
+	}
+	room := w - tableMargin - clientRateWidth - columnGap - c.errors - c.conflicts // of names, watches and last requests
+	c.name = full
+	if spare := room - full - columnGap - request; spare < c.watches+columnGap && short < full {
+		c.name, c.shortNames = short, true
+	}
+	if spare := room - c.name - 2*columnGap - request; spare < len("WATCHES") {
+		c.watches = 0
+	} else {
+		c.watches = min(c.watches, spare)
+	}
+	if c.watches > 0 {
+		room -= c.watches + columnGap
+	}
+	c.name = max(min(c.name, room-columnGap-min(request, wantedRequest)), minClientWidth)
+	if c.last = room - columnGap - c.name; c.last < minClientWidth {
+		c.name, c.last = max(min(short, room), minClientWidth), 0
+		c.shortNames = true
+	}
+	return c
+}
+
+// requestText is a request of a client and how it was answered. If it does not fit, the request is cut.
+type requestText struct{ request, status string }
+
+func (t requestText) String() string { return strings.TrimSpace(t.request + " " + t.status) }
+
+func (t requestText) fit(w int, tail string) string {
+	if textWidth(t.String()) <= w {
+		return t.String()
+	}
+	return truncate(t.request, max(w-textWidth(t.status)-1, 0), tail) + " " + t.status
+}
+
+// shortRequest describes the write of a client that fails again and again or, without one, its last request.
+func (m model) shortRequest(c observe.Client) (t requestText) {
+	last := c.Last
+	f, fails := m.failingWrite(c.Name)
+	if fails {
+		last = &observe.Called{Verb: f.Verb, Object: f.Object, Subresource: f.Subresource, Status: f.Status, Conflict: f.Conflict}
+	}
+	if last == nil {
+		return t
+	}
+	request, status := ui.ShortRequest(last)
+	if fails {
+		status += " " + m.theme.pickGlyph("×", "x") + ui.GroupDigits(f.Times)
+	}
+	return requestText{words.OneLine(request), words.OneLine(status)}
+}
+
+// failingWrite returns the write of a client that fails most often in a row, if one does.
+func (m model) failingWrite(client string) (observe.FailingWrite, bool) {
+	for _, p := range m.snapshot.Problems {
+		for _, w := range p.Writes {
+			if w.Controller == client {
+				return w, true
+			}
+		}
+	}
+	return observe.FailingWrite{}, false
+}
+
+// describeRequest describes the last request of a client in w columns or, as these matter more, its hot loop or the write that
+// fails.
+func (m model) describeRequest(c observe.Client, w int) (string, style) {
+	if loops := m.loopsOf(words.OneLine(c.Name)); loops != nil {
+		return describeLoop(loops[0]), caution
+	}
+	tail := m.theme.ellipsis()
+	if _, fails := m.failingWrite(c.Name); fails {
+		return m.shortRequest(c).fit(w, tail), bad
+	}
+	if text := words.OneLine(ui.DescribeLastRequest(c)); textWidth(text) <= w {
+		return text, faint
+	}
+	return m.shortRequest(c).fit(w, tail), faint
 }
 
 func (m model) watchesText(c observe.Client) string {
@@ -128,7 +220,7 @@ func (m model) watchesText(c observe.Client) string {
 	return text
 }
 
-func (m model) clientRow(c observe.Client, name, watches, last int) line {
+func (m model) clientRow(c observe.Client, columns clientColumns) line {
 	tail := m.theme.ellipsis()
 	nameStyle := plain
 	switch {
@@ -138,7 +230,7 @@ func (m model) clientRow(c observe.Client, name, watches, last int) line {
 		nameStyle = caution
 	}
 	number := func(n int64, w int, st style) span {
-		if n == 0 {
+		if w > 0 && n == 0 {
 			return span{alignRight(m.theme.zeroMark(), w, tail), faint}
 		}
 		return span{alignRight(formatShort(n), w, tail), st}
@@ -147,20 +239,17 @@ func (m model) clientRow(c observe.Client, name, watches, last int) line {
 	if text := formatRate(c.RequestRate); text != "" {
 		rate = span{alignRight(text, clientRateWidth+columnGap, tail), strong}
 	}
-	row := line{
-		{alignLeft(words.OneLine(c.Name), name, tail), nameStyle}, rate,
-		number(c.Errors, clientErrorWidth+columnGap, bad), number(c.Conflicts, clientConflictWidth+columnGap, caution),
-		{spaces(columnGap) + alignLeft(m.watchesText(c), watches, tail), plain},
+	name := c.Name
+	if columns.shortNames {
+		name = ui.ShortClientName(name)
 	}
-	if last > 0 {
-		text, style := words.OneLine(ui.DescribeLastRequest(c)), faint
-		if textWidth(text) > last {
-			text = words.OneLine(ui.ShortLastRequest(c))
-		}
-		if loops := m.loopsOf(words.OneLine(c.Name)); loops != nil {
-			text, style = describeLoop(loops[0]), caution
-		}
-		row = append(row, span{spaces(columnGap) + alignLeft(text, last, tail), style})
+	row := line{{alignLeft(words.OneLine(name), columns.name, tail), nameStyle}, rate, number(c.Errors, columns.errors, bad), number(c.Conflicts, columns.conflicts, caution)}
+	if columns.watches > 0 {
+		row = append(row, span{spaces(columnGap) + alignLeft(m.watchesText(c), columns.watches, tail), plain})
+	}
+	if columns.last > 0 {
+		text, style := m.describeRequest(c, columns.last)
+		row = append(row, span{spaces(columnGap) + alignLeft(text, columns.last, tail), style})
 	}
 	return row
 }
@@ -178,6 +267,9 @@ func (m model) addClientDetails(s *detailBuilder, c observe.Client) {
 		s.addEntry("refused", 0, styledLine(words.OneLine(c.Refused), bad))
 	}
 	m.addLoops(s, words.OneLine(c.Name))
+	if _, fails := m.failingWrite(c.Name); fails {
+		s.addEntry("fails", 0, styledLine(m.shortRequest(c).String(), bad))
+	}
 	if m.inProgress != "" {
 		s.addEntry("", 0, styledLine(m.inProgress+m.theme.ellipsis(), accent))
 	}

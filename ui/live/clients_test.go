@@ -55,8 +55,45 @@ func TestLastRequestHasRoom(t *testing.T) {
 	s.Clients = s.Clients[1:2]
 	s.Clients[0].Last = &observe.Called{Verb: "get", Object: webDeployment, Status: 404}
 	m := pressKeys(t, newPlainModel(t, Options{Source: &fixedSource{snapshot: s}}, 100, 30), "c")
-	if got := m.View().Content; !strings.Contains(got, "get deployments default/web 404\n") {
+	if got := m.View().Content; !strings.Contains(got, "get deployments.apps default/web 404 Not Found\n") {
 		t.Errorf("got\n%s", got)
+	}
+}
+
+// TestClientsAtHundredColumns is a client of a ServiceAccount, with a write that fails again and again and a read since.
+func TestClientsAtHundredColumns(t *testing.T) {
+	deployment := observe.Object{Group: "apps", Resource: "deployments", Kind: "Deployment", Namespace: "default", Name: "shop"}
+	s := idleSnapshot()
+	s.Clients = []observe.Client{
+		{Name: "mybot (system:serviceaccount:default:bot)", State: stateRunning, Requests: 9, Last: &observe.Called{Verb: "deletecollection", Object: observe.Object{Resource: "configmaps", Namespace: "default"}, Status: 200}},
+		{Name: "shop-operator (system:serviceaccount:default:bot)", State: stateRunning, Requests: 9000, RequestRate: 273, Conflicts: 940, Last: &observe.Called{Verb: "get", Object: deployment, Status: 200},
+			Watches: []observe.ClientWatch{{Resource: "deployments.apps"}, {Resource: "sites.example.com"}}},
+	}
+	show := func() string {
+		return pressKeys(t, newPlainModel(t, Options{Source: &fixedSource{snapshot: s}}, 100, 30), "c").View().Content
+	}
+	expect := func(wanted ...string) {
+		t.Helper()
+		got := show()
+		for _, want := range wanted {
+			if !strings.Contains(got, want) {
+				t.Errorf("no %q in\n%s", want, got)
+			}
+		}
+	}
+	expect("mybot (default/bot) ", "shop-operator (default/bot) ", "get deployments default/shop 200", "deletecollection configmaps 200", " 940 ")
+	if strings.Contains(show(), "ERRORS") {
+		t.Error("a column without a number takes space")
+	}
+	s.Problems = []observe.Problem{{Kind: "write", What: observe.KeepsFailing, Count: 1, Objects: []observe.Object{deployment}, Writes: []observe.FailingWrite{
+		{Controller: s.Clients[1].Name, Verb: "update", Object: deployment, Times: 940, Status: 409, Conflict: true},
+	}}}
+	expect("shop-operator (default/bot) ", "update deployments default/shop conflict ×940")
+	s.Problems[0].Writes[0].Object.Name = strings.Repeat("long-", 20) + "name"
+	expect("shop-operator (default/bot) ", " conflict ×940\n") // the request is cut
+	page := pressKeys(t, newPlainModel(t, Options{Source: &fixedSource{snapshot: s}}, 100, 30), "c", "G", "enter").View().Content
+	if !strings.Contains(page, "fails") || !strings.Contains(page, "system:serviceaccount:default:bot") {
+		t.Errorf("the page of the client:\n%s", page)
 	}
 }
 

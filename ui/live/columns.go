@@ -61,10 +61,10 @@ func tableColumns() []column {
 		{id: colRetries, heading: "RETRIES", min: 7, max: 7, dropOrder: 5,
 			compare: compareDescending(func(q *observe.Queue) int64 { return q.ErrorRetries }), cell: queueCell(model.retriesText)},
 		intColumn(colRequeues, "REQUEUES", 8, 11, ui.PlannedRequeues),
-		durationColumn(colWait50, "WAIT p50", 15, func(q *observe.Queue) time.Duration { return q.Wait.Recent.P50 }),
-		durationColumn(colWait99, "WAIT p99", 13, func(q *observe.Queue) time.Duration { return q.Wait.Recent.P99 }),
-		durationColumn(colWork50, "WORK p50", 16, func(q *observe.Queue) time.Duration { return q.Work.Recent.P50 }),
-		durationColumn(colWork99, "WORK p99", 8, func(q *observe.Queue) time.Duration { return q.Work.Recent.P99 }),
+		durationColumn(colWait50, "WAIT p50", 15, func(q *observe.Queue) (time.Duration, int64) { return q.Wait.Recent.P50, q.Gets }),
+		durationColumn(colWait99, "WAIT p99", 13, func(q *observe.Queue) (time.Duration, int64) { return q.Wait.Recent.P99, q.Gets }),
+		durationColumn(colWork50, "WORK p50", 16, func(q *observe.Queue) (time.Duration, int64) { return q.Work.Recent.P50, q.Done }),
+		durationColumn(colWork99, "WORK p99", 8, func(q *observe.Queue) (time.Duration, int64) { return q.Work.Recent.P99, q.Done }),
 		{id: colNow, heading: "NOW", min: 26, max: 80, dropOrder: 4, left: true, cell: model.nowCell},
 		{id: colHistory, heading: "LAST MINUTE", min: 12, max: historySamples, dropOrder: 12, left: true, cell: model.historyCell},
 	}
@@ -133,13 +133,15 @@ func rateColumn(id columnID, heading string, dropOrder int, of func(*observe.Que
 }
 
 // durationColumn is a column of durations of the last minute. Without a measurement the cell is faint.
-func durationColumn(id columnID, heading string, dropOrder int, of func(*observe.Queue) time.Duration) column {
-	return column{id: id, heading: heading, min: 8, max: 8, dropOrder: dropOrder, compare: compareDescending(of),
+// durationColumn makes a column of durations; of also returns of how many keys they are.
+func durationColumn(id columnID, heading string, dropOrder int, of func(*observe.Queue) (d time.Duration, keys int64)) column {
+	compare := compareDescending(func(q *observe.Queue) time.Duration { d, _ := of(q); return d })
+	return column{id: id, heading: heading, min: 8, max: 8, dropOrder: dropOrder, compare: compare,
 		cell: queueCell(func(m model, q *observe.Queue) (string, style) {
-			d := of(q)
+			d, keys := of(q)
 			switch {
 			case d <= 0:
-				return m.theme.zeroMark(), faint
+				return durationMark(keys, m.theme.zeroMark()), faint
 			case d >= time.Second:
 				return formatDuration(d, m.theme.ascii), caution
 			}

@@ -116,7 +116,7 @@ func (m model) addQueueDetails(s *detailBuilder, q *observe.Queue, c observe.Con
 	numbers := []string{
 		fmt.Sprintf("depth %s  in flight %s", formatKnown(q.Depth), inFlight),
 		fmt.Sprintf("adds %s/s  done %s/s  retries %s", formatKnownRate(q.AddRate), formatKnownRate(q.DoneRate), groupKnown(q.ErrorRetries)),
-		fmt.Sprintf("wait %s  work %s  longest running %s", m.formatQuantiles(q.Wait), m.formatQuantiles(q.Work), cmp.Or(m.formatTook(q.Longest), "-")),
+		fmt.Sprintf("wait %s  work %s  longest running %s", m.formatQuantiles(q.Wait, q.Gets), m.formatQuantiles(q.Work, q.Done), cmp.Or(m.formatTook(q.Longest), durationMark(q.InFlight, "-"))),
 	}
 	if planned := ui.PlannedRequeues(q); planned > 0 {
 		numbers[1] += fmt.Sprintf("  requeues %s", ui.GroupDigits(planned))
@@ -145,6 +145,14 @@ func formatKnown(n int64) string {
 	return formatShort(n)
 }
 
+// durationMark stands for a missing duration: none, unless the number of keys is not known.
+func durationMark(keys int64, none string) string {
+	if keys < 0 {
+		return unknownNumber
+	}
+	return none
+}
+
 func countKnown(n int64, noun string) string {
 	if n < 0 {
 		return unknownNumber + " " + noun + "s"
@@ -166,9 +174,10 @@ func formatKnownRate(f float64) string {
 	return cmp.Or(formatRate(f), "0")
 }
 
-func (m model) formatQuantiles(d observe.Durations) string {
+// formatQuantiles describes durations of n keys since the start, or of a number that is not known.
+func (m model) formatQuantiles(d observe.Durations, n int64) string {
 	if d.Recent.Count == 0 {
-		return "-"
+		return durationMark(n, "-")
 	}
 	return fmt.Sprintf("p50 %s p99 %s", formatDuration(d.Recent.P50, m.theme.ascii), formatDuration(d.Recent.P99, m.theme.ascii))
 }

@@ -18,14 +18,12 @@ func TestUnknownNumbersAreNotZero(t *testing.T) {
 	if text := header.String(); !strings.Contains(text, "memory") || strings.Contains(text, "API") || strings.Contains(text, "CPU") {
 		t.Errorf("header: %q", text)
 	}
-	unknown := &observe.Queue{Name: "widget", Depth: -1, InFlight: -1, Adds: -1, Retries: -1, ErrorRetries: -1, AddRate: -1, DoneRate: -1}
+	unknown := &observe.Queue{Name: "widget", Depth: -1, InFlight: -1, Adds: -1, Gets: -1, Done: -1, Retries: -1, ErrorRetries: -1, AddRate: -1, DoneRate: -1}
 	for _, c := range tableColumns() {
 		want := unknownNumber
 		switch c.id {
 		case colController, colQueue, colState, colBar, colNow, colHistory:
 			continue // not a number
-		case colWait50, colWait99, colWork50, colWork99:
-			want = m.theme.zeroMark() // zero, or not measured
 		}
 		if text := c.cell(m, row{queue: unknown}, c.min).plainText(); text != want {
 			t.Errorf("column %s: %q, want %q", c.heading, text, want)
@@ -39,7 +37,8 @@ func TestUnknownNumbersAreNotZero(t *testing.T) {
 	for _, l := range b.lines {
 		page.WriteString(l.line.plainText() + "\n")
 	}
-	if text := page.String(); !strings.Contains(text, "7 syncs (0 failed)") || !strings.Contains(text, "? syncs (? failed)") || strings.Contains(text, "none yet") || strings.Contains(text, "event") || strings.Contains(text, "-1") {
+	if text := page.String(); !strings.Contains(text, "7 syncs (0 failed)") || !strings.Contains(text, "? syncs (? failed)") || strings.Contains(text, "no key") || !strings.Contains(text, "waiting     ?") || !strings.Contains(text, "in work     ?") ||
+		!strings.Contains(text, "wait ?  work ?  longest running ?") || strings.Contains(text, "none yet") || strings.Contains(text, "event") || strings.Contains(text, "-1") {
 		t.Errorf("page: %q", text)
 	}
 }
