@@ -3,11 +3,8 @@ package rest
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"net/http"
 	"slices"
-
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/ctrlplane/ctrlplane/control"
 	"github.com/ctrlplane/ctrlplane/internal/usage"
@@ -67,7 +64,7 @@ func Handler(s Services) http.Handler {
 		}
 		return page, err
 	})
-	return mux
+	return withStatus(mux)
 }
 
 // InterventionsHandler serves the interventions and the speed at the paths that Handler
@@ -75,7 +72,7 @@ func Handler(s Services) http.Handler {
 func InterventionsHandler(s Services) http.Handler {
 	mux := http.NewServeMux()
 	s.handleChanges(mux)
-	return mux
+	return withStatus(mux)
 }
 
 // handleChanges serves what changes the behavior of controllers and clients.
@@ -161,30 +158,4 @@ func handleBody[T any](mux *http.ServeMux, pattern string, answer func(*http.Req
 		v, err := answer(req, body)
 		writeAnswer(w, v, err)
 	})
-}
-
-// writeAnswer writes v or, in the format of the API server so that its clients
-// can read it, the error.
-func writeAnswer(w http.ResponseWriter, v any, err error) {
-	code := http.StatusOK
-	if err != nil {
-		code = http.StatusInternalServerError
-		if errors.As(err, new(usage.Error)) {
-			code = http.StatusBadRequest
-		}
-		v = metav1.Status{
-			TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Status"},
-			Status:   metav1.StatusFailure,
-			Message:  err.Error(),
-			Code:     int32(code),
-		}
-	}
-	data, err := json.Marshal(v)
-	if err != nil {
-		http.Error(w, err.Error(), http.StatusInternalServerError)
-		return
-	}
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(code)
-	_, _ = w.Write(data) // an error means that the client has disconnected
 }
