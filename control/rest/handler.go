@@ -2,12 +2,10 @@ package rest
 
 import (
 	"context"
-	"encoding/json"
 	"net/http"
 	"slices"
 
 	"github.com/ctrlplane/ctrlplane/control"
-	"github.com/ctrlplane/ctrlplane/internal/usage"
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
@@ -33,37 +31,37 @@ func Handler(s Services) http.Handler {
 	handleSnapshots(mux, s.Snapshots)
 	handle(mux, "GET "+FlagsPath, func(*http.Request) (any, error) {
 		list, err := s.Flags()
-		return control.FlagList{Items: list}, err
+		return control.FlagList{Items: orEmpty(list)}, err
 	})
 	handle(mux, "GET "+UnhealthyPath, func(req *http.Request) (any, error) {
 		list, err := s.Unhealthy(req.Context())
-		return control.UnhealthyList{Items: list}, err
+		return control.UnhealthyList{Items: orEmpty(list)}, err
 	})
 	handle(mux, "GET "+PermissionsPath, func(req *http.Request) (any, error) {
-		return s.Permissions(req.URL.Query().Get("name"))
-	})
+		list, err := s.Permissions(req.URL.Query().Get(nameParameter))
+		list.Items = orEmpty(list.Items)
+		return list, err
+	}, nameParameter)
 	handle(mux, "GET "+ControllersPath, func(req *http.Request) (any, error) {
 		list, err := s.listControllers(req.Context())
-		return control.ControllerList{Items: list}, err
+		return control.ControllerList{Items: orEmpty(list)}, err
 	})
 	handle(mux, "GET "+ClientsPath, func(req *http.Request) (any, error) {
 		snapshot, err := s.Source.Snapshot(req.Context())
-		return control.ClientList{Items: snapshot.Clients}, err
+		return control.ClientList{Items: orEmpty(snapshot.Clients)}, err
 	})
 	handle(mux, "GET "+SnapshotPath, func(req *http.Request) (any, error) {
 		return observe.SnapshotWithKeys(req.Context(), s.Source, req.URL.Query()[failingParameter]...)
-	})
+	}, failingParameter)
 	handle(mux, "GET "+RecordsPath, func(req *http.Request) (any, error) {
 		q, err := decodeQuery(req.URL.Query())
 		if err != nil {
-			return nil, usage.Errorf("%w", err)
+			return nil, err
 		}
 		page, err := s.Source.Records(req.Context(), q)
-		if page.Records == nil {
-			page.Records = []observe.Record{} // a list in JSON, too
-		}
+		page.Records = orEmpty(page.Records)
 		return page, err
-	})
+	}, queryParameters...)
 	return withStatus(mux)
 }
 
@@ -134,28 +132,43 @@ func sumWork(s observe.Snapshot) (work map[string]control.Work, workers map[stri
 	return work, workers
 }
 
-// handle serves at a pattern what answer returns.
-func handle(mux *http.ServeMux, pattern string, answer func(*http.Request) (any, error)) {
+// handle serves at a pattern what answer returns. Requests have no body, and these parameters.
+func handle(mux *http.ServeMux, pattern string, answer func(*http.Request) (any, error), parameters ...string) {
+	handleChecked(mux, pattern, parameters, func(w http.ResponseWriter, req *http.Request) (any, error) {
+		if err := checkNoBody(w, req, parameters); err != nil {
+			return nil, err
+		}
+		return answer(req)
+	})
+}
+
+// handleBody is like handle for requests with a body in JSON, which may not have unknown fields.
+func handleBody[T any](mux *http.ServeMux, pattern string, answer func(*http.Request, T) (any, error), parameters ...string) {
+	handleChecked(mux, pattern, parameters, func(w http.ResponseWriter, req *http.Request) (any, error) {
+		var body T
+		if err := decodeBody(w, req, &body); err != nil {
+			return nil, err
+		}
+		return answer(req, body)
+	})
+}
+
+// handleChecked serves at a pattern what answer returns for requests that have these parameters only.
+func handleChecked(mux *http.ServeMux, pattern string, parameters []string, answer func(http.ResponseWriter, *http.Request) (any, error)) {
 	mux.HandleFunc(pattern, func(w http.ResponseWriter, req *http.Request) {
-		v, err := answer(req)
+		err := checkParameters(req, parameters)
+		var v any
+		if err == nil {
+			v, err = answer(w, req)
+		}
 		writeAnswer(w, v, err)
 	})
 }
 
-// maxBodySize is the size of the longest body in JSON that is read, in bytes.
-const maxBodySize = 1 << 20
-
-// handleBody is like handle for requests with a body in JSON, which may not have unknown fields.
-func handleBody[T any](mux *http.ServeMux, pattern string, answer func(*http.Request, T) (any, error)) {
-	mux.HandleFunc(pattern, func(w http.ResponseWriter, req *http.Request) {
-		var body T
-		decoder := json.NewDecoder(http.MaxBytesReader(w, req.Body, maxBodySize))
-		decoder.DisallowUnknownFields()
-		if err := decoder.Decode(&body); err != nil {
-			writeAnswer(w, nil, usage.Errorf("request body: %w", err))
-			return
-		}
-		v, err := answer(req, body)
-		writeAnswer(w, v, err)
-	})
+// orEmpty returns the list, which is [] in JSON if it is nil.
+func orEmpty[T any](list []T) []T {
+	if list == nil {
+		return []T{}
+	}
+	return list
 }

@@ -35,5 +35,8 @@ const (
 	ResetPath = Path + "/v1/reset"
 )
 
+// nameParameter is the parameter for a name. Of nodes it is repeatable.
+const nameParameter = "name"
+
 // failingParameter is the parameter of SnapshotPath for the failing keys that the snapshot shall have in any case.
 const failingParameter = "failing"
