@@ -154,6 +154,7 @@ func (p *controlPlane) serveControl(context.Context) error {
 		Flags:         p.supervisor.Flags,
 		Unhealthy:     p.unhealthyObjects,
 		Permissions:   p.clients.Permissions,
+		Started:       p.began,
 	}))
 	return nil
 }

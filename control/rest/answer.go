@@ -25,6 +25,8 @@ func codeOf(err error) int {
 	switch {
 	case errors.As(err, new(usage.Error)):
 		return http.StatusBadRequest
+	case errors.As(err, new(errGone)):
+		return http.StatusGone
 	case errors.Is(err, control.ErrRestoreRunning):
 		return http.StatusConflict
 	case errors.Is(err, control.ErrNotReady):
@@ -39,6 +41,7 @@ var reasons = map[int]metav1.StatusReason{
 	http.StatusNotFound:            metav1.StatusReasonNotFound,
 	http.StatusMethodNotAllowed:    metav1.StatusReasonMethodNotAllowed,
 	http.StatusConflict:            metav1.StatusReasonConflict,
+	http.StatusGone:                metav1.StatusReasonGone,
 	http.StatusInternalServerError: metav1.StatusReasonInternalError,
 	http.StatusServiceUnavailable:  metav1.StatusReasonServiceUnavailable,
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"slices"
+	"time"
 
 	"github.com/ctrlplane/ctrlplane/control"
 	"github.com/ctrlplane/ctrlplane/observe"
@@ -21,6 +22,7 @@ type Services struct {
 	Flags         func() ([]control.Flag, error)
 	Unhealthy     func(context.Context) ([]control.UnhealthyObject, error)
 	Permissions   func(client string) (control.PermissionList, error)
+	Started       time.Time // when the control plane was started
 }
 
 // Handler serves the API below Path.
@@ -53,15 +55,7 @@ func Handler(s Services) http.Handler {
 	handle(mux, "GET "+SnapshotPath, func(req *http.Request) (any, error) {
 		return observe.SnapshotWithKeys(req.Context(), s.Source, req.URL.Query()[failingParameter]...)
 	}, failingParameter)
-	handle(mux, "GET "+RecordsPath, func(req *http.Request) (any, error) {
-		q, err := decodeQuery(req.URL.Query())
-		if err != nil {
-			return nil, err
-		}
-		page, err := s.Source.Records(req.Context(), q)
-		page.Records = orEmpty(page.Records)
-		return page, err
-	}, queryParameters...)
+	handle(mux, "GET "+RecordsPath, s.listRecords, queryParameters...)
 	return withStatus(mux)
 }
 

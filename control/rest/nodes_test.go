@@ -127,10 +127,10 @@ func TestClientMatchesLocalSource(t *testing.T) {
 	by.RecordCall(&observe.Called{Verb: "get", Object: web, Status: 200})
 	by.RecordCall(&observe.Called{Verb: "update", Object: web, Status: 409, Conflict: true})
 	by.Deliver(&observe.Delivered{Change: observe.Added, Object: web}, func() {})
-	c := newTestClient(t, Services{Source: o, Nodes: fakeNodes{}})
+	c := newTestClient(t, Services{Source: o, Nodes: fakeNodes{}, Controllers: func() []control.Controller { return nil }})
 	for _, q := range []observe.Query{
-		{}, {Reads: true}, {After: 1}, {Limit: 1}, {Notable: true}, {Controller: "c"}, {Controller: "d"}, {Sync: 7},
-		{Kinds: []observe.Kind{observe.KindDelivered, observe.KindSynced}}, {Object: &web}, {Object: &observe.Object{Name: "other"}},
+		{}, {Reads: true}, {After: 1}, {Limit: 1}, {Notable: true}, {Controller: "c"}, {Sync: 7},
+		{Kinds: []observe.Kind{observe.KindDelivered, observe.KindSynced}}, {Object: &web}, {Object: &observe.Object{Resource: "pods", Name: "other"}},
 	} {
 		want, err := o.Records(t.Context(), q)
 		if err != nil {
