@@ -25,7 +25,9 @@ func codeOf(err error) int {
 	switch {
 	case errors.As(err, new(usage.Error)):
 		return http.StatusBadRequest
-	case errors.As(err, new(errGone)):
+	case errors.As(err, new(notFoundError)):
+		return http.StatusNotFound
+	case errors.As(err, new(goneError)):
 		return http.StatusGone
 	case errors.Is(err, control.ErrRestoreRunning):
 		return http.StatusConflict

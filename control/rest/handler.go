@@ -55,12 +55,15 @@ func Handler(s Services) http.Handler {
 	handle(mux, "GET "+SnapshotPath, func(req *http.Request) (any, error) {
 		return observe.SnapshotWithKeys(req.Context(), s.Source, req.URL.Query()[failingParameter]...)
 	}, failingParameter)
+	handle(mux, "GET "+SettledPath, s.waitSettled, timeoutParameter, horizonParameter)
+	s.handleCauses(mux)
 	handle(mux, "GET "+RecordsPath, s.listRecords, queryParameters...)
 	return withStatus(mux)
 }
 
 // InterventionsHandler serves the interventions and the speed at the paths that Handler
-// uses, but nothing else. Of the services it uses Interventions, Clients and Speed; one that is nil is not served.
+// uses, but nothing else. Of the services it uses Source, Interventions, Clients and Speed; of the last three, one that is nil is
+// not served.
 func InterventionsHandler(s Services) http.Handler {
 	mux := http.NewServeMux()
 	s.handleChanges(mux)
@@ -77,6 +80,9 @@ func (s Services) handleChanges(mux *http.ServeMux) {
 	}
 	if s.Speed != nil {
 		handleSpeed(mux, s.Speed)
+	}
+	if s.Interventions != nil {
+		handle(mux, "DELETE "+InterventionsPath, func(req *http.Request) (any, error) { return s.endInterventions(req.Context()) })
 	}
 }
 

@@ -33,17 +33,17 @@ func (s Services) listRecords(req *http.Request) (any, error) {
 	}
 	page, err := s.Source.Records(req.Context(), q)
 	if err == nil && page.Last > 0 && q.After > page.Last {
-		err = errGone(fmt.Sprintf("parameter after: the last record is %d: the control plane was started again, begin with after=0", page.Last))
+		err = goneError(fmt.Sprintf("parameter after: the last record is %d: the control plane was started again, begin with after=0", page.Last))
 	}
 	page.Records = orEmpty(page.Records)
 	return recordsPage{page, s.Started}, err
 }
 
-// errGone is the error of a query that begins after the last record: a client that goes on would miss all records until
+// goneError is the error of a query that begins after the last record: a client that goes on would miss all records until
 // there are as many as before the start.
-type errGone string
+type goneError string
 
-func (e errGone) Error() string { return string(e) }
+func (e goneError) Error() string { return string(e) }
 
 // resolveActor returns the name under which records have what a controller or client did, of any name that the verbs take.
 // One that is not known any more, such as a controller that was removed, may have records.

@@ -21,6 +21,13 @@ const (
 	SnapshotPath = Path + "/v1/snapshot"
 	// RecordsPath is what has happened.
 	RecordsPath = Path + "/v1/records"
+	// SettledPath answers when the control plane has settled.
+	SettledPath = Path + "/v1/settled"
+	// TracePath is what an object has caused, WhyPath what has caused its changes.
+	TracePath = Path + "/v1/trace"
+	WhyPath   = Path + "/v1/why"
+	// InterventionsPath ends all interventions with DELETE.
+	InterventionsPath = Path + "/v1/interventions"
 	// NodesPath is the simulated nodes.
 	NodesPath = Path + "/v1/nodes"
 	// UnhealthyPath is the objects that wait for something that need not come by itself.
