@@ -76,18 +76,19 @@ func (s Services) resolveActor(ctx context.Context, word string) (string, error)
 // keyKinds are the kinds of records that name an object by its key alone.
 var keyKinds = []observe.Kind{observe.KindSynced, observe.KindLogged}
 
-// checkSelectable refuses a query for an object that no record can be about.
+// checkSelectable refuses a query for an object that no record can be about. An object has no name in calls for several and in failed
+// creations with a prefix.
 func checkSelectable(q observe.Query) error {
 	o := q.Object
 	if o == nil {
 		return nil
 	}
-	if o.Name == "" {
-		return usage.Errorf("an object has a name: give parameter name")
-	}
 	byKey := len(q.Kinds) > 0 && !slices.ContainsFunc(q.Kinds, func(k observe.Kind) bool { return !slices.Contains(keyKinds, k) })
-	if o.Resource == "" && !byKey {
+	switch {
+	case o.Resource == "" && !byKey:
 		return usage.Errorf("an object has a resource, such as pods: give parameter resource, or kind=%s for what is known by its key only", observe.KindSynced)
+	case o.Resource == "" && o.Name == "":
+		return usage.Errorf("a key has a name: give parameter name")
 	}
 	return checkResource(o.Group, o.Resource)
 }
