@@ -48,7 +48,7 @@ func (p *controlPlane) startAPIServer(ctx context.Context) (err error) {
 		return err
 	}
 	cfg := p.apiServerConfig()
-	cfg.Outside, cfg.IsLongRunning = p.handleOutside, isRestore
+	cfg.Outside, cfg.IsLongRunning = p.handleOutside, hasOwnTimeLimit
 	if cfg.Listener, err = p.openListener(ctx); err != nil {
 		return err
 	}
@@ -99,10 +99,12 @@ func (p *controlPlane) handleOutside(w http.ResponseWriter, req *http.Request, w
 	p.clients.Handle(w, req, who, next)
 }
 
-// isRestore reports whether a request restores a state, which has limits of its own.
-func isRestore(req *http.Request) bool {
+// hasOwnTimeLimit reports whether a request restores a state or waits until the control plane has settled, which have limits
+// of their own.
+func hasOwnTimeLimit(req *http.Request) bool {
 	path, method := req.URL.Path, req.Method
-	return path == controlrest.StatePath && method == http.MethodPut || path == controlrest.ResetPath && method == http.MethodPost
+	return path == controlrest.StatePath && method == http.MethodPut || path == controlrest.ResetPath && method == http.MethodPost ||
+		path == controlrest.SettledPath && method == http.MethodGet
 }
 
 // waitReady waits until /readyz is green and the nodes take Pods.
@@ -154,6 +156,7 @@ func (p *controlPlane) serveControl(context.Context) error {
 		Flags:         p.supervisor.Flags,
 		Unhealthy:     p.unhealthyObjects,
 		Permissions:   p.clients.Permissions,
+		Started:       p.began,
 	}))
 	return nil
 }

@@ -26,7 +26,6 @@ var (
 
 var (
 	errNotStarted = errors.New("the control plane is not started: call Start first")
-	errNotReady   = errors.New("the control plane is starting: try again in a moment")
 	errEnded      = errors.New("the control plane has ended: start a new Server")
 	errClosed     = errors.New("the Server was closed")
 )
@@ -191,7 +190,7 @@ func (s *Server) runningInstance() (*controlPlane, error) {
 	default:
 	}
 	if !p.ready.Load() {
-		return nil, errNotReady
+		return nil, control.ErrNotReady
 	}
 	return p, nil
 }

@@ -2,7 +2,14 @@ package control
 
 import (
 	"context"
+	"errors"
 	"time"
+)
+
+// Errors that pass by themselves.
+var (
+	ErrRestoreRunning = errors.New("another restore is running: wait until it ends")
+	ErrNotReady       = errors.New("the control plane is starting: try again in a moment")
 )
 
 // ObjectCounts are the numbers of objects that a restore has changed.
@@ -33,6 +40,10 @@ type RestoreResult struct {
 // continue. Controllers, scheduler and simulated nodes are stopped before it, and
 // started again when the informers have received all changes. Writes of other
 // clients that arrive during a restore fail with a conflict.
+//
+// Methods return ErrNotReady until the start is over, and Restore and Reset ErrRestoreRunning while another restore is
+// running. A client of package control/rest waits up to 10 s for the end of the start; apierrors.IsConflict recognizes
+// another restore.
 type Snapshots interface {
 	// Save returns the state as a snapshot file.
 	Save(context.Context) ([]byte, error)

@@ -1,11 +1,8 @@
 package ctrlplanetest
 
 import (
-	"context"
-	"errors"
 	"testing"
 
-	"github.com/ctrlplane/ctrlplane/control"
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
@@ -47,7 +44,7 @@ const isolatedEnv = "CTRLPLANETEST_ISOLATED"
 
 // Isolate reverts, when the test ends, every change of objects from now on, in all
 // namespaces and outside of them, except for Leases. It also ends all interventions, whenever they
-// began, and sets the speed to observe.SpeedFull; another number of workers stays. Call it after
+// began, with the configured numbers of workers and observe.SpeedFull. Call it after
 // Namespace: cleanups run in reverse order, and controllers that are paused delete no namespace.
 // The test cannot be parallel: if it is already, it fails.
 func (p *ControlPlane) Isolate(t testing.TB) {
@@ -67,8 +64,8 @@ func (p *ControlPlane) Isolate(t testing.TB) {
 		if err := p.restoreSnapshot(t, before); err != nil {
 			t.Errorf("ctrlplanetest: revert the changes of %s: %v", t.Name(), err)
 		}
-		if err := p.clearInterventions(t); err != nil {
-			t.Errorf("ctrlplanetest: clear the interventions of %s: %v", t.Name(), err)
+		if err := p.endInterventions(t); err != nil {
+			t.Errorf("ctrlplanetest: end the interventions of %s: %v", t.Name(), err)
 		}
 	})
 }
@@ -88,17 +85,9 @@ func forbidParallel(t testing.TB) {
 	t.Setenv(isolatedEnv, t.Name())
 }
 
-// clearInterventions ends all interventions in controllers and clients, but not another number of workers.
-func (p *ControlPlane) clearInterventions(t testing.TB) error {
+// endInterventions ends all interventions in controllers and clients.
+func (p *ControlPlane) endInterventions(t testing.TB) error {
 	ctx, stop := p.testContext(t)
 	defer stop()
-	controllers, clients := p.control.Interventions(), p.control.ClientInterventions()
-	errs := []error{p.control.SpeedControl().SetSpeed(ctx, observe.SpeedFull)}
-	for _, clearFrom := range []func(context.Context, []string) ([]string, error){
-		controllers.Start, controllers.Resume, controllers.Clear, clients.Resume, clients.Clear,
-	} {
-		_, err := clearFrom(ctx, []string{control.All})
-		errs = append(errs, err)
-	}
-	return preferCause(ctx, errors.Join(errs...))
+	return preferCause(ctx, p.control.EndInterventions(ctx))
 }

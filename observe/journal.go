@@ -120,7 +120,7 @@ func (j *journal) each(after uint64, f func(*Record)) uint64 {
 func (j *journal) Records(_ context.Context, q Query) (Page, error) {
 	first, next := j.all.bounds()
 	from := max(first, q.After) // position = Seq-1, so the one after q.After
-	var p Page
+	p := Page{Last: next}
 	if q.After < first {
 		old, lost := j.before(q.After, first)
 		for _, r := range old {

@@ -29,6 +29,8 @@ type Page struct {
 	// CompleteAfter is the Seq after which none of these is missed or left out; with Missed, 0 means
 	// that it is not known.
 	CompleteAfter uint64 `json:"completeAfter,omitempty"`
+	// Last is the Seq of the newest record, which may still be on its way into the journal; 0 if the source has no journal.
+	Last uint64 `json:"last,omitempty"`
 }
 
 // Select returns the record as the query shows it, and whether the query selects it: of an event that was

@@ -26,9 +26,10 @@ func newChildCommand(t *target) *cobra.Command {
 		Short: "Start a control plane for the program that starts it, such as a test",
 		Long: `Start a control plane for the program that starts it, such as a test in any language. It is
 ephemeral unless --name or --data-dir is given. When it is ready, one line of JSON is written to
-stdout: protocol, version, kubernetes, pid, url, dataDir and kubeconfig. Other verbs find it with
---data-dir and that folder. It stops at the end of stdin, and so also if the program crashes: stdin
-is a pipe that the program keeps open.`,
+stdout: protocol, version, kubernetes, pid, url, dataDir, kubeconfig, caFile, certFile and keyFile.
+Other verbs find it with --data-dir and that folder; docs/http.md has what it answers over HTTP. It
+stops at the end of stdin, and so also if the program crashes: stdin is a pipe that the program
+keeps open.`,
 		Example: `  sleep 60 | ctrlplane child`,
 		Args:    rejectArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -62,6 +63,7 @@ func (u *upCommand) serveParent(ctx context.Context, in io.Reader, out io.Writer
 	defer quiet.Close()
 	return u.serve(ctx, &session{up: u, view: viewNone, progress: quiet, warner: quiet, ready: func() error {
 		s := &u.server
+		pki := filepath.Join(s.DataDir(), "pki")
 		err := json.NewEncoder(out).Encode(childproc.ReadyMessage{
 			Protocol:   childproc.ProtocolVersion,
 			Version:    ctrlplane.Version(),
@@ -70,6 +72,9 @@ func (u *upCommand) serveParent(ctx context.Context, in io.Reader, out io.Writer
 			URL:        s.URL(),
 			DataDir:    s.DataDir(),
 			Kubeconfig: filepath.Join(s.DataDir(), ctrlplane.KubeconfigFile),
+			CAFile:     filepath.Join(pki, "ca.crt"),
+			CertFile:   filepath.Join(pki, "admin.crt"),
+			KeyFile:    filepath.Join(pki, "admin.key"),
 		})
 		if err != nil {
 			return fmt.Errorf("cannot report that the control plane is ready: %w", err)

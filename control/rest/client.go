@@ -61,7 +61,7 @@ func (c *Client) Clients(ctx context.Context) ([]observe.Client, error) {
 
 // Permissions returns what a client, by its name or program, has asked for.
 func (c *Client) Permissions(ctx context.Context, client string) (list control.PermissionList, err error) {
-	err = c.do(ctx, http.MethodGet, PermissionsPath, url.Values{"name": {client}}, nil, &list)
+	err = c.do(ctx, http.MethodGet, PermissionsPath, url.Values{nameParameter: {client}}, nil, &list)
 	return list, err
 }
 

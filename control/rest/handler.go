@@ -2,15 +2,11 @@ package rest
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
 	"net/http"
 	"slices"
-
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"time"
 
 	"github.com/ctrlplane/ctrlplane/control"
-	"github.com/ctrlplane/ctrlplane/internal/usage"
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
@@ -26,6 +22,7 @@ type Services struct {
 	Flags         func() ([]control.Flag, error)
 	Unhealthy     func(context.Context) ([]control.UnhealthyObject, error)
 	Permissions   func(client string) (control.PermissionList, error)
+	Started       time.Time // when the control plane was started
 }
 
 // Handler serves the API below Path.
@@ -36,46 +33,41 @@ func Handler(s Services) http.Handler {
 	handleSnapshots(mux, s.Snapshots)
 	handle(mux, "GET "+FlagsPath, func(*http.Request) (any, error) {
 		list, err := s.Flags()
-		return control.FlagList{Items: list}, err
+		return control.FlagList{Items: orEmpty(list)}, err
 	})
 	handle(mux, "GET "+UnhealthyPath, func(req *http.Request) (any, error) {
 		list, err := s.Unhealthy(req.Context())
-		return control.UnhealthyList{Items: list}, err
+		return control.UnhealthyList{Items: orEmpty(list)}, err
 	})
 	handle(mux, "GET "+PermissionsPath, func(req *http.Request) (any, error) {
-		return s.Permissions(req.URL.Query().Get("name"))
-	})
+		list, err := s.Permissions(req.URL.Query().Get(nameParameter))
+		list.Items = orEmpty(list.Items)
+		return list, err
+	}, nameParameter)
 	handle(mux, "GET "+ControllersPath, func(req *http.Request) (any, error) {
 		list, err := s.listControllers(req.Context())
-		return control.ControllerList{Items: list}, err
+		return control.ControllerList{Items: orEmpty(list)}, err
 	})
 	handle(mux, "GET "+ClientsPath, func(req *http.Request) (any, error) {
 		snapshot, err := s.Source.Snapshot(req.Context())
-		return control.ClientList{Items: snapshot.Clients}, err
+		return control.ClientList{Items: orEmpty(snapshot.Clients)}, err
 	})
 	handle(mux, "GET "+SnapshotPath, func(req *http.Request) (any, error) {
 		return observe.SnapshotWithKeys(req.Context(), s.Source, req.URL.Query()[failingParameter]...)
-	})
-	handle(mux, "GET "+RecordsPath, func(req *http.Request) (any, error) {
-		q, err := decodeQuery(req.URL.Query())
-		if err != nil {
-			return nil, usage.Errorf("%w", err)
-		}
-		page, err := s.Source.Records(req.Context(), q)
-		if page.Records == nil {
-			page.Records = []observe.Record{} // a list in JSON, too
-		}
-		return page, err
-	})
-	return mux
+	}, failingParameter)
+	handle(mux, "GET "+SettledPath, s.waitSettled, timeoutParameter, horizonParameter)
+	s.handleCauses(mux)
+	handle(mux, "GET "+RecordsPath, s.listRecords, queryParameters...)
+	return withStatus(mux)
 }
 
 // InterventionsHandler serves the interventions and the speed at the paths that Handler
-// uses, but nothing else. Of the services it uses Interventions, Clients and Speed; one that is nil is not served.
+// uses, but nothing else. Of the services it uses Source, Interventions, Clients and Speed; of the last three, one that is nil is
+// not served.
 func InterventionsHandler(s Services) http.Handler {
 	mux := http.NewServeMux()
 	s.handleChanges(mux)
-	return mux
+	return withStatus(mux)
 }
 
 // handleChanges serves what changes the behavior of controllers and clients.
@@ -88,6 +80,9 @@ func (s Services) handleChanges(mux *http.ServeMux) {
 	}
 	if s.Speed != nil {
 		handleSpeed(mux, s.Speed)
+	}
+	if s.Interventions != nil {
+		handle(mux, "DELETE "+InterventionsPath, func(req *http.Request) (any, error) { return s.endInterventions(req.Context()) })
 	}
 }
 
@@ -137,54 +132,43 @@ func sumWork(s observe.Snapshot) (work map[string]control.Work, workers map[stri
 	return work, workers
 }
 
-// handle serves at a pattern what answer returns.
-func handle(mux *http.ServeMux, pattern string, answer func(*http.Request) (any, error)) {
-	mux.HandleFunc(pattern, func(w http.ResponseWriter, req *http.Request) {
-		v, err := answer(req)
-		writeAnswer(w, v, err)
+// handle serves at a pattern what answer returns. Requests have no body, and these parameters.
+func handle(mux *http.ServeMux, pattern string, answer func(*http.Request) (any, error), parameters ...string) {
+	handleChecked(mux, pattern, parameters, func(w http.ResponseWriter, req *http.Request) (any, error) {
+		if err := checkNoBody(w, req, parameters); err != nil {
+			return nil, err
+		}
+		return answer(req)
 	})
 }
-
-// maxBodySize is the size of the longest body in JSON that is read, in bytes.
-const maxBodySize = 1 << 20
 
 // handleBody is like handle for requests with a body in JSON, which may not have unknown fields.
-func handleBody[T any](mux *http.ServeMux, pattern string, answer func(*http.Request, T) (any, error)) {
-	mux.HandleFunc(pattern, func(w http.ResponseWriter, req *http.Request) {
+func handleBody[T any](mux *http.ServeMux, pattern string, answer func(*http.Request, T) (any, error), parameters ...string) {
+	handleChecked(mux, pattern, parameters, func(w http.ResponseWriter, req *http.Request) (any, error) {
 		var body T
-		decoder := json.NewDecoder(http.MaxBytesReader(w, req.Body, maxBodySize))
-		decoder.DisallowUnknownFields()
-		if err := decoder.Decode(&body); err != nil {
-			writeAnswer(w, nil, usage.Errorf("request body: %w", err))
-			return
+		if err := decodeBody(w, req, &body); err != nil {
+			return nil, err
 		}
-		v, err := answer(req, body)
+		return answer(req, body)
+	})
+}
+
+// handleChecked serves at a pattern what answer returns for requests that have these parameters only.
+func handleChecked(mux *http.ServeMux, pattern string, parameters []string, answer func(http.ResponseWriter, *http.Request) (any, error)) {
+	mux.HandleFunc(pattern, func(w http.ResponseWriter, req *http.Request) {
+		err := checkParameters(req, parameters)
+		var v any
+		if err == nil {
+			v, err = answer(w, req)
+		}
 		writeAnswer(w, v, err)
 	})
 }
 
-// writeAnswer writes v or, in the format of the API server so that its clients
-// can read it, the error.
-func writeAnswer(w http.ResponseWriter, v any, err error) {
-	code := http.StatusOK
-	if err != nil {
-		code = http.StatusInternalServerError
-		if errors.As(err, new(usage.Error)) {
-			code = http.StatusBadRequest
-		}
-		v = metav1.Status{
-			TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Status"},
-			Status:   metav1.StatusFailure,
-			Message:  err.Error(),
-			Code:     int32(code),
-		}
+// orEmpty returns the list, which is [] in JSON if it is nil.
+func orEmpty[T any](list []T) []T {
+	if list == nil {
+		return []T{}
 	}
-	data, err := json.Marshal(v)
-	if err != nil {
-		http.Error(w, err.Error(), http.StatusInternalServerError)
-		return
-	}
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(code)
-	_, _ = w.Write(data) // an error means that the client has disconnected
+	return list
 }

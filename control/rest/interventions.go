@@ -26,6 +26,9 @@ type changedActors struct {
 // heldParameter is the parameter of a step that does not wait for a write.
 const heldParameter = "held"
 
+// limitParameter is the number of held writes that are listed.
+const limitParameter = "limit"
+
 // defaultHeldLimit is the number of held writes that are listed if a request does not say.
 const defaultHeldLimit = 100
 
@@ -38,33 +41,67 @@ func handleInterventions(mux *http.ServeMux, path string, i control.Intervener) 
 				return nil, err
 			}
 			names, err := i.Change(req.Context(), body.Names, change)
-			return changedActors{append([]string{}, names...)}, err // [], not null
+			return changedActors{orEmpty(names)}, err
 		})
 	}
 	handleBody(mux, "POST "+path+"/step", func(req *http.Request, body interventionRequest) (any, error) {
+		if err := body.check("step"); err != nil {
+			return nil, err
+		}
 		if len(body.Names) != 1 {
 			return nil, usage.Errorf("step: name one, got %q", body.Names)
 		}
-		wait := control.StepTimeout
-		if req.URL.Query().Has(heldParameter) {
-			wait = 0
+		wait, params := control.StepTimeout, req.URL.Query()
+		if params.Has(heldParameter) {
+			held, err := parseBool(heldParameter, params.Get(heldParameter))
+			if err != nil {
+				return nil, err
+			}
+			if held {
+				wait = 0
+			}
 		}
 		return i.StepWithin(req.Context(), body.Names[0], wait)
-	})
+	}, heldParameter)
 	handle(mux, "GET "+path+"/held", func(req *http.Request) (any, error) {
 		params := req.URL.Query()
 		limit := defaultHeldLimit
-		if text := params.Get("limit"); text != "" {
+		if params.Has(limitParameter) {
 			var err error
-			if limit, err = strconv.Atoi(text); err != nil || limit < 0 {
-				return nil, usage.Errorf("parameter limit: %q is not a number of writes", text)
+			if limit, err = parseNumber(limitParameter, params.Get(limitParameter), 0); err != nil {
+				return nil, err
 			}
 		}
-		return i.HeldWrites(req.Context(), params.Get("name"), limit)
-	})
+		list, err := i.HeldWrites(req.Context(), params.Get(nameParameter), limit)
+		list.Items = orEmpty(list.Items)
+		return list, err
+	}, nameParameter, limitParameter)
+}
+
+// check refuses a body that names nothing, or has what only another verb uses: it is probably not what the client means.
+func (body interventionRequest) check(verb string) error {
+	if len(body.Names) == 0 {
+		return usage.Errorf(`%s: no names are given: name one or more, or "*" for all`, verb)
+	}
+	for _, f := range []struct {
+		name, of string
+		isSet    bool
+	}{
+		{"delay", control.Delay, body.Delay != ""},
+		{"fault", control.Fail, body.Fault != control.Fault{}},
+		{"workers", control.Scale, body.Workers != 0},
+	} {
+		if f.isSet && f.of != verb {
+			return usage.Errorf("%s: it has no %s: that is of %s", verb, f.name, f.of)
+		}
+	}
+	return nil
 }
 
 func (body interventionRequest) change(verb string) (change control.Change, err error) {
+	if err := body.check(verb); err != nil {
+		return change, err
+	}
 	change = body.Change
 	change.Verb = verb
 	switch {
@@ -116,7 +153,7 @@ func (i intervener) StepWithin(ctx context.Context, name string, wait time.Durat
 
 // HeldWrites implements control.Intervener.
 func (i intervener) HeldWrites(ctx context.Context, name string, limit int) (list control.HeldWriteList, err error) {
-	params := url.Values{"name": {name}, "limit": {strconv.Itoa(limit)}}
+	params := url.Values{nameParameter: {name}, limitParameter: {strconv.Itoa(limit)}}
 	err = i.client.do(ctx, http.MethodGet, i.path+"/held", params, nil, &list)
 	return list, err
 }

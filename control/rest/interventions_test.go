@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"math"
 	"net/http"
 	"net/http/httptest"
@@ -123,22 +122,6 @@ func TestInterventions(t *testing.T) {
 	}
 }
 
-func TestNoNamesChanged(t *testing.T) {
-	_, url := newInterventionsServer(t, &fakeInterventions{})
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url+ControllersPath+"/pause", strings.NewReader("{}"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer resp.Body.Close()
-	if body, err := io.ReadAll(resp.Body); err != nil || strings.TrimSpace(string(body)) != `{"names":[]}` {
-		t.Errorf("got %s, %v", body, err)
-	}
-}
-
 func TestInterventionsRefuseInvalidRequests(t *testing.T) {
 	_, url := newInterventionsServer(t, &fakeInterventions{})
 	for request, want := range map[string]int{
@@ -151,10 +134,23 @@ func TestInterventionsRefuseInvalidRequests(t *testing.T) {
 		`POST /scale {"names":["a"],"workers":2}`:   http.StatusOK,
 		`POST /step {"names":["a","b"]}`:            http.StatusBadRequest,
 		`POST /step {}`:                             http.StatusBadRequest,
+		`POST /pause {}`:                            http.StatusBadRequest,
+		`POST /step?held=x {"names":["a"]}`:         http.StatusBadRequest,
+		`POST /step?held {"names":["a"]}`:           http.StatusBadRequest,
+		`POST /step?hold=true {"names":["a"]}`:      http.StatusBadRequest,
+		`POST /step {"names":["a"],"workers":2}`:    http.StatusBadRequest,
+		`POST /pause?names=a {"names":["a"]}`:       http.StatusBadRequest,
+		`POST /pause {"names":["a"]}{"names":[]}`:   http.StatusBadRequest,
+		`POST /pause {"names":["a"]}}`:              http.StatusBadRequest,
+		`POST /pause {"names":["a"],"delay":"2s"}`:  http.StatusBadRequest,
+		`POST /pause {"names":["a"]} `:              http.StatusOK,
 		`POST /pause {"name":"a"}`:                  http.StatusBadRequest,
 		`POST /pause `:                              http.StatusBadRequest,
 		`GET /held?name=a&limit=-1 `:                http.StatusBadRequest,
 		`GET /held?name=a `:                         http.StatusOK,
+		`GET /held?name=a&timeout=5s `:              http.StatusOK,
+		`GET /held?names=a `:                        http.StatusBadRequest,
+		`GET /held?name=a&limit= `:                  http.StatusBadRequest,
 		`POST /held `:                               http.StatusMethodNotAllowed,
 		`GET /pause `:                               http.StatusMethodNotAllowed,
 		`POST /polish `:                             http.StatusNotFound,

@@ -17,30 +17,39 @@ type nodeNames struct {
 	Names []string `json:"names"`
 }
 
+// countParameter is the number of nodes to add.
+const countParameter = "count"
+
 // handleNodes serves the simulated nodes. Verbs take their names as repeated query values.
 func handleNodes(mux *http.ServeMux, nodes control.Nodes) {
 	handle(mux, "GET "+NodesPath, func(req *http.Request) (any, error) {
 		list, err := nodes.List(req.Context())
-		return control.NodeList{Items: list}, err
+		return control.NodeList{Items: orEmpty(list)}, err
 	})
 	handle(mux, "POST "+NodesPath, func(req *http.Request) (any, error) {
-		n, err := strconv.Atoi(req.URL.Query().Get("count"))
+		n, err := parseNumber(countParameter, req.URL.Query().Get(countParameter), 1)
 		if err != nil {
-			return nil, usage.Errorf("parameter count: %w", err)
+			return nil, err
 		}
 		names, err := nodes.Add(req.Context(), n)
-		return nodeNames{names}, err
-	})
-	handle(mux, "DELETE "+NodesPath, func(req *http.Request) (any, error) {
-		return struct{}{}, nodes.Remove(req.Context(), req.URL.Query()["name"]...)
-	})
+		return nodeNames{orEmpty(names)}, err
+	}, countParameter)
+	handleNodeVerb(mux, "DELETE "+NodesPath, nodes.Remove)
 	for verb, do := range map[string]func(context.Context, ...string) error{
 		"fail": nodes.Fail, "recover": nodes.Recover, "terminate": nodes.Terminate,
 	} {
-		handle(mux, "POST "+NodesPath+"/"+verb, func(req *http.Request) (any, error) {
-			return struct{}{}, do(req.Context(), req.URL.Query()["name"]...)
-		})
+		handleNodeVerb(mux, "POST "+NodesPath+"/"+verb, do)
 	}
+}
+
+func handleNodeVerb(mux *http.ServeMux, pattern string, do func(context.Context, ...string) error) {
+	handle(mux, pattern, func(req *http.Request) (any, error) {
+		names := req.URL.Query()[nameParameter]
+		if len(names) == 0 {
+			return nil, usage.Errorf("no node is named: add ?name=NODE, which is repeatable")
+		}
+		return struct{}{}, do(req.Context(), names...)
+	}, nameParameter)
 }
 
 // Nodes returns the simulated nodes of the control plane.
@@ -62,7 +71,7 @@ func (n nodesClient) Add(ctx context.Context, count int) ([]string, error) {
 	var names []string
 	for {
 		var added nodeNames
-		params := url.Values{"count": {strconv.Itoa(min(count-len(names), maxAddPerRequest))}}
+		params := url.Values{countParameter: {strconv.Itoa(min(count-len(names), maxAddPerRequest))}}
 		if err := n.client.do(ctx, http.MethodPost, NodesPath, params, nil, &added); err != nil {
 			return nil, n.removeAdded(ctx, names, err)
 		}
@@ -86,7 +95,7 @@ func (n nodesClient) removeAdded(ctx context.Context, names []string, why error)
 }
 
 func (n nodesClient) Remove(ctx context.Context, names ...string) error {
-	return n.client.do(ctx, http.MethodDelete, NodesPath, url.Values{"name": names}, nil, &struct{}{})
+	return n.client.do(ctx, http.MethodDelete, NodesPath, url.Values{nameParameter: names}, nil, &struct{}{})
 }
 
 func (n nodesClient) Fail(ctx context.Context, names ...string) error {
@@ -102,5 +111,5 @@ func (n nodesClient) Terminate(ctx context.Context, names ...string) error {
 }
 
 func (n nodesClient) postNodes(ctx context.Context, verb string, names []string) error {
-	return n.client.do(ctx, http.MethodPost, NodesPath+"/"+verb, url.Values{"name": names}, nil, &struct{}{})
+	return n.client.do(ctx, http.MethodPost, NodesPath+"/"+verb, url.Values{nameParameter: names}, nil, &struct{}{})
 }

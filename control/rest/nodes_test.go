@@ -28,8 +28,6 @@ func (fakeNodes) List(context.Context) ([]control.Node, error) {
 
 func (f fakeNodes) Add(_ context.Context, n int) ([]string, error) {
 	switch {
-	case n < 1:
-		return nil, usage.Errorf("%d nodes: choose 1 or more", n)
 	case f.added != nil && len(*f.added) >= 200:
 		return nil, usage.Errorf("too many nodes")
 	case f.added == nil:
@@ -93,11 +91,11 @@ func TestNodes(t *testing.T) {
 	}
 	_, none := c.Add(ctx, 0)
 	for want, err := range map[string]error{
-		`no simulated node "a+bad"`: c.Remove(ctx, "a", "bad"),
-		`no simulated node "bad"`:   c.Fail(ctx, "bad"),
-		`no simulated node "bad+c"`: c.Terminate(ctx, "bad", "c"),
-		"0 nodes: choose 1 or more": none,
-		"etcd is unavailable":       c.Recover(ctx, "broken"),
+		`no simulated node "a+bad"`:        c.Remove(ctx, "a", "bad"),
+		`no simulated node "bad"`:          c.Fail(ctx, "bad"),
+		`no simulated node "bad+c"`:        c.Terminate(ctx, "bad", "c"),
+		`"0" is not a number of 1 or more`: none,
+		"etcd is unavailable":              c.Recover(ctx, "broken"),
 	} {
 		if err == nil || !strings.HasSuffix(err.Error(), want) {
 			t.Errorf("got %v, want %s", err, want)
@@ -129,10 +127,10 @@ func TestClientMatchesLocalSource(t *testing.T) {
 	by.RecordCall(&observe.Called{Verb: "get", Object: web, Status: 200})
 	by.RecordCall(&observe.Called{Verb: "update", Object: web, Status: 409, Conflict: true})
 	by.Deliver(&observe.Delivered{Change: observe.Added, Object: web}, func() {})
-	c := newTestClient(t, Services{Source: o, Nodes: fakeNodes{}})
+	c := newTestClient(t, Services{Source: o, Nodes: fakeNodes{}, Controllers: func() []control.Controller { return nil }})
 	for _, q := range []observe.Query{
-		{}, {Reads: true}, {After: 1}, {Limit: 1}, {Notable: true}, {Controller: "c"}, {Controller: "d"}, {Sync: 7},
-		{Kinds: []observe.Kind{observe.KindDelivered, observe.KindSynced}}, {Object: &web}, {Object: &observe.Object{Name: "other"}},
+		{}, {Reads: true}, {After: 1}, {Limit: 1}, {Notable: true}, {Controller: "c"}, {Sync: 7},
+		{Kinds: []observe.Kind{observe.KindDelivered, observe.KindSynced}}, {Object: &web}, {Object: &observe.Object{Resource: "pods", Name: "other"}},
 	} {
 		want, err := o.Records(t.Context(), q)
 		if err != nil {

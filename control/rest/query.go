@@ -1,12 +1,11 @@
 package rest
 
 import (
-	"errors"
-	"fmt"
 	"net/url"
 	"slices"
 	"strconv"
 
+	"github.com/ctrlplane/ctrlplane/internal/usage"
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
@@ -38,26 +37,27 @@ func encodeQuery(q observe.Query) url.Values {
 	return v
 }
 
-// decodeQuery is the reverse of encodeQuery. Unknown parameters are errors.
+// queryParameters are the parameters of RecordsPath.
+var queryParameters = []string{"after", "controller", "sync", "notable", "reads", "causes", "limit", "kind", "group", "resource", "namespace", "name", "uid"}
+
+// decodeQuery is the reverse of encodeQuery. It ignores unknown parameters.
 func decodeQuery(v url.Values) (q observe.Query, err error) {
 	var o observe.Object
 	for name, values := range v {
 		value := values[len(values)-1]
 		switch name {
 		case "after":
-			q.After, err = strconv.ParseUint(value, 10, 64)
+			q.After, err = parseSeq(name, value)
 		case "sync":
-			q.Sync, err = strconv.ParseUint(value, 10, 64)
+			q.Sync, err = parseSeq(name, value)
 		case "notable":
-			q.Notable, err = strconv.ParseBool(value)
+			q.Notable, err = parseBool(name, value)
 		case "reads":
-			q.Reads, err = strconv.ParseBool(value)
+			q.Reads, err = parseBool(name, value)
 		case "causes":
-			q.Causes, err = strconv.ParseBool(value)
+			q.Causes, err = parseBool(name, value)
 		case "limit":
-			if q.Limit, err = strconv.Atoi(value); err == nil && q.Limit < 1 {
-				err = fmt.Errorf("%d is not a number of records: use 1 or more", q.Limit)
-			}
+			q.Limit, err = parseNumber(name, value, 1)
 		case "controller":
 			q.Controller = value
 		case "kind":
@@ -72,11 +72,9 @@ func decodeQuery(v url.Values) (q observe.Query, err error) {
 			o.Name = value
 		case "uid":
 			o.UID = value
-		default:
-			err = errors.New("unknown parameter")
 		}
 		if err != nil {
-			return q, fmt.Errorf("parameter %s: %w", name, err)
+			return q, err
 		}
 	}
 	if o != (observe.Object{}) {
@@ -85,11 +83,20 @@ func decodeQuery(v url.Values) (q observe.Query, err error) {
 	return q, nil
 }
 
+// parseSeq returns the number of a record or a sync in the text of a parameter.
+func parseSeq(name, text string) (uint64, error) {
+	n, err := strconv.ParseUint(text, 10, 64)
+	if err != nil {
+		return 0, usage.Errorf("parameter %s: %q is not a number of 0 or more", name, text)
+	}
+	return n, nil
+}
+
 func decodeKinds(values []string) (kinds []observe.Kind, err error) {
 	for _, value := range values {
 		k := observe.Kind(value)
 		if !slices.Contains(observe.Kinds, k) {
-			return nil, fmt.Errorf("%q is not one of %v", value, observe.Kinds)
+			return nil, usage.Errorf("parameter kind: %q is not one of %v", value, observe.Kinds)
 		}
 		kinds = append(kinds, k)
 	}

@@ -5,7 +5,6 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"reflect"
-	"strings"
 	"testing"
 	"time"
 
@@ -33,16 +32,6 @@ func TestInvalidLimits(t *testing.T) {
 		if q, err := decodeQuery(url.Values{"limit": {limit}}); err == nil {
 			t.Errorf("limit %q: %+v", limit, q)
 		}
-	}
-}
-
-func TestNoRecordsAreAList(t *testing.T) {
-	o := observe.New(observe.Options{})
-	defer o.Close()
-	answer := httptest.NewRecorder()
-	Handler(Services{Source: o, Nodes: fakeNodes{}}).ServeHTTP(answer, httptest.NewRequest("GET", RecordsPath+"?after=999", nil))
-	if got := answer.Body.String(); !strings.Contains(got, `"records":[]`) {
-		t.Errorf("got %s", got)
 	}
 }
 

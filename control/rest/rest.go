@@ -21,6 +21,13 @@ const (
 	SnapshotPath = Path + "/v1/snapshot"
 	// RecordsPath is what has happened.
 	RecordsPath = Path + "/v1/records"
+	// SettledPath answers when the control plane has settled.
+	SettledPath = Path + "/v1/settled"
+	// TracePath is what an object has caused, WhyPath what has caused its changes.
+	TracePath = Path + "/v1/trace"
+	WhyPath   = Path + "/v1/why"
+	// InterventionsPath ends all interventions with DELETE.
+	InterventionsPath = Path + "/v1/interventions"
 	// NodesPath is the simulated nodes.
 	NodesPath = Path + "/v1/nodes"
 	// UnhealthyPath is the objects that wait for something that need not come by itself.
@@ -34,6 +41,9 @@ const (
 	// ResetPath restores the state right after the start: see control.Snapshots.
 	ResetPath = Path + "/v1/reset"
 )
+
+// nameParameter is the parameter for a name. Of nodes it is repeatable.
+const nameParameter = "name"
 
 // failingParameter is the parameter of SnapshotPath for the failing keys that the snapshot shall have in any case.
 const failingParameter = "failing"

@@ -17,7 +17,11 @@ const maxSnapshotSize = 1 << 30
 
 func handleSnapshots(mux *http.ServeMux, snapshots control.Snapshots) {
 	mux.HandleFunc("GET "+StatePath, func(w http.ResponseWriter, req *http.Request) {
-		file, err := snapshots.Save(req.Context())
+		err := checkParameters(req, nil)
+		var file []byte
+		if err == nil {
+			file, err = snapshots.Save(req.Context())
+		}
 		if err != nil {
 			writeAnswer(w, nil, err)
 			return
@@ -25,7 +29,7 @@ func handleSnapshots(mux *http.ServeMux, snapshots control.Snapshots) {
 		w.Header().Set("Content-Type", "application/octet-stream")
 		_, _ = w.Write(file) // an error means that the client has disconnected
 	})
-	handle(mux, "PUT "+StatePath, func(req *http.Request) (any, error) {
+	handleChecked(mux, "PUT "+StatePath, nil, func(_ http.ResponseWriter, req *http.Request) (any, error) {
 		file, err := io.ReadAll(io.LimitReader(req.Body, maxSnapshotSize+1))
 		if err != nil {
 			return nil, fmt.Errorf("receive snapshot: %w", err)

@@ -17,9 +17,9 @@ import (
 
 // Work is the remaining work in one place.
 type Work struct {
-	Where string   // a controller, or a queue if its controller is unknown
-	What  []string // a short description of each item
-	Waits string   // "paused" or "delayed" if its writes wait because of that intervention
+	Where string   `json:"where"`           // a controller, or a queue if its controller is unknown
+	What  []string `json:"what"`            // a short description of each item
+	Waits string   `json:"waits,omitempty"` // "paused" or "delayed" if its writes wait because of that intervention
 }
 
 // String returns the work in one line.

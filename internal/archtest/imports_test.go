@@ -148,6 +148,10 @@ func importRules() []importRule {
 			of:   []string{"control"}, ours: []string{"observe"}, linkable: noneOf(clientGo),
 		},
 		{
+			name: "control/rest imports control, observe, causes and what settled means",
+			of:   []string{"control/rest"}, ours: []string{"control", "observe", "observe/trace", "health/settled", "internal/..."},
+		},
+		{
 			name: "clients imports observe, control and what records and intervenes",
 			of:   []string{"clients"}, ours: []string{"observe", "control", "controllers/intervene", "controllers/recording", "internal/..."},
 		},

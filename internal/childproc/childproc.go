@@ -19,4 +19,9 @@ type ReadyMessage struct {
 	URL        string `json:"url"`
 	DataDir    string `json:"dataDir"`
 	Kubeconfig string `json:"kubeconfig"` // a file
+	// The files with the certificate authority of URL, and with the administrator's certificate and key: what Kubeconfig has,
+	// for programs that do not read YAML.
+	CAFile   string `json:"caFile"`
+	CertFile string `json:"certFile"`
+	KeyFile  string `json:"keyFile"`
 }

@@ -32,11 +32,7 @@ const revisionTimeout = 5 * time.Second
 // next start finishes it.
 const closeGrace = 5 * time.Second
 
-var (
-	errRestoreRunning = errors.New("another restore is running: wait until it ends")
-	errClosing        = errors.New("the control plane is stopping")
-	errNotReady       = errors.New("the control plane is starting: try again in a moment")
-)
+var errClosing = errors.New("the control plane is stopping")
 
 // Config is what the Service needs of the other parts of a control plane.
 type Config struct {
@@ -237,7 +233,7 @@ func (s *Service) checkStarted() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !s.started {
-		return errNotReady
+		return control.ErrNotReady
 	}
 	return nil
 }
@@ -313,7 +309,7 @@ func (s *Service) beginRestore(ctx context.Context, file []byte, want snapshot.S
 	case s.turn <- struct{}{}:
 		defer func() { <-s.turn }()
 	default:
-		return control.RestoreResult{}, errRestoreRunning
+		return control.RestoreResult{}, control.ErrRestoreRunning
 	}
 	s.BeforeChange(ctx)
 	if s.closing.Err() != nil {

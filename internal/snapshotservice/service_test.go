@@ -26,8 +26,8 @@ func TestServiceRefusesCallsUntilStarted(t *testing.T) {
 	_, restoreErr := s.Restore(t.Context(), nil)
 	_, resetErr := s.Reset(t.Context())
 	for _, err := range []error{saveErr, restoreErr, resetErr} {
-		if !errors.Is(err, errNotReady) {
-			t.Errorf("got %v, want %v", err, errNotReady)
+		if !errors.Is(err, control.ErrNotReady) {
+			t.Errorf("got %v, want %v", err, control.ErrNotReady)
 		}
 	}
 }
@@ -231,8 +231,8 @@ func TestRestoreRefusals(t *testing.T) {
 		t.Errorf("other file: got %v", err)
 	}
 	s.turn <- struct{}{}
-	if _, err := s.Restore(t.Context(), file); !errors.Is(err, errRestoreRunning) {
-		t.Errorf("second restore: got %v, want %v", err, errRestoreRunning)
+	if _, err := s.Restore(t.Context(), file); !errors.Is(err, control.ErrRestoreRunning) {
+		t.Errorf("second restore: got %v, want %v", err, control.ErrRestoreRunning)
 	}
 	<-s.turn
 	cfg.SharedStore = true

@@ -22,6 +22,7 @@ import (
 type readyMessage struct {
 	Protocol                                      int
 	Version, Kubernetes, URL, DataDir, Kubeconfig string
+	CAFile, CertFile, KeyFile                     string
 	PID                                           int
 }
 
@@ -53,6 +54,11 @@ func TestChild(t *testing.T) {
 	}
 	if r.Protocol != 1 || r.Version == "" || r.Kubernetes != upstreamversion.Kubernetes || r.PID != cmd.Process.Pid || filepath.Dir(r.Kubeconfig) != r.DataDir {
 		t.Errorf("got %s", line)
+	}
+	for file, want := range map[string][]byte{r.CAFile: cfg.CAData, r.CertFile: cfg.CertData, r.KeyFile: cfg.KeyData} {
+		if got := testutil.ReadFile(t, file); got != string(want) {
+			t.Errorf("%s differs from the kubeconfig", file)
+		}
 	}
 	if err := stdin.Close(); err != nil {
 		t.Fatal(err)

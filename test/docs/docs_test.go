@@ -42,6 +42,7 @@ ctrlplane run -- sh -ec 'ctrlplane wait -q settled --timeout 5m; ctrlplane snaps
 // state after its start.
 var setup = map[string]string{
 	"ci.md":            "kubectl create namespace demo >/dev/null && kubectl apply -f manifests/ >/dev/null && kubectl -n demo create deployment web --image=nginx >/dev/null\n",
+	"http.md":          createWeb,
 	"interventions.md": createWeb,
 	"pods.md":          "kubectl run web --image=nginx >/dev/null\n",
 	"snapshots.md":     writeGolden,

@@ -232,6 +232,29 @@ func TestInterventionFailAndClear(t *testing.T) {
 	}
 }
 
+func TestInterventionsEnd(t *testing.T) {
+	_, interventions := beginIntervention(t)
+	ctx, client := t.Context(), newRemoteClient(t)
+	mustSucceed(t)(interventions.Pause(ctx, []string{"deployment"}))
+	mustSucceed(t)(interventions.Delay(ctx, []string{"deployment"}, time.Minute))
+	mustSucceed(t)(interventions.Stop(ctx, []string{"job"}))
+	mustSucceed(t)(interventions.Scale(ctx, []string{"replicaset"}, 2))
+	if err := client.SpeedControl().SetSpeed(ctx, "1/2"); err != nil {
+		t.Fatal(err)
+	}
+	if err := client.EndInterventions(ctx); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"deployment-controller", "job-controller", "replicaset-controller"} {
+		if c := controllerState(t, name); c.State != observe.StateRunning || c.Reason != "" {
+			t.Errorf("state: %+v", c)
+		}
+	}
+	if s, err := client.Snapshot(ctx); err != nil || s.Process.Speed != "" && s.Process.Speed != observe.SpeedFull {
+		t.Errorf("speed %q, %v", s.Process.Speed, err)
+	}
+}
+
 func TestInterventionDelay(t *testing.T) {
 	ns, interventions := beginIntervention(t)
 	ctx := t.Context()

@@ -3,6 +3,8 @@ package browser_test
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -177,7 +179,25 @@ func (h hands) set(names []string, state string) ([]string, error) {
 	return names, nil
 }
 
+// named returns the names of all controllers and clients with an intervention for control.All.
+func (h hands) named(names []string) []string {
+	if !slices.Equal(names, []string{control.All}) {
+		return names
+	}
+	all := map[string]bool{}
+	h.class.change(func() {
+		for name := range h.class.set {
+			all[name] = true
+		}
+		for name := range h.class.states {
+			all[name] = true
+		}
+	})
+	return slices.Sorted(maps.Keys(all))
+}
+
 func (h hands) Change(_ context.Context, names []string, c control.Change) ([]string, error) {
+	names = h.named(names)
 	switch c.Verb {
 	case control.Pause:
 		return h.set(names, "paused")

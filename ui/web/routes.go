@@ -42,7 +42,7 @@ func (s *Server) routes() http.Handler {
 	api.HandleFunc("GET /api/trace", s.serveCauses(s.buildTrace))
 	api.HandleFunc("GET /api/why", s.serveCauses(s.explainWhy))
 	api.Handle(rest.Path+"/", s.refreshAfter(rest.InterventionsHandler(rest.Services{
-		Interventions: s.options.Interventions, Clients: s.options.ClientInterventions, Speed: s.options.Speed,
+		Source: s.options.Source, Interventions: s.options.Interventions, Clients: s.options.ClientInterventions, Speed: s.options.Speed,
 	})))
 	mux.Handle("/api/", s.guard.requireSession(api))
 	mux.Handle(rest.Path+"/", s.guard.requireSession(api))
@@ -142,7 +142,7 @@ func (s *Server) serveExplain(w http.ResponseWriter, req *http.Request) {
 }
 
 func (s *Server) serveObject(w http.ResponseWriter, req *http.Request) {
-	about, err := objectOf(req)
+	about, err := rest.ParseObject(req.URL.Query())
 	if err == nil && s.inspector() == nil {
 		err = usage.Errorf("objects cannot be shown: the source has none")
 	}
@@ -178,7 +178,7 @@ func (s *Server) explainWhy(ctx context.Context, about observe.Object, records [
 // serveCauses sends what build makes of all records.
 func (s *Server) serveCauses(build func(context.Context, observe.Object, []observe.Record, trace.Options) (any, error)) http.HandlerFunc {
 	return func(w http.ResponseWriter, req *http.Request) {
-		about, err := objectOf(req)
+		about, err := rest.ParseObject(req.URL.Query())
 		if err != nil {
 			writeError(w, http.StatusBadRequest, err)
 			return
@@ -211,17 +211,4 @@ func (s *Server) serveCauses(build func(context.Context, observe.Object, []obser
 		}
 		writeJSON(w, http.StatusOK, result)
 	}
-}
-
-// objectOf returns the object that the parameters of a request identify.
-func objectOf(req *http.Request) (observe.Object, error) {
-	p := req.URL.Query()
-	o := observe.Object{
-		Group: p.Get("group"), Resource: p.Get("resource"), Kind: p.Get("kind"),
-		Namespace: p.Get("namespace"), Name: p.Get("name"), UID: p.Get("uid"),
-	}
-	if o.Name == "" || o.Resource == "" {
-		return o, usage.Errorf("an object needs a resource and a name")
-	}
-	return o, nil
 }

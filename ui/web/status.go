@@ -1,7 +1,6 @@
 package web
 
 import (
-	"github.com/ctrlplane/ctrlplane/control"
 	"github.com/ctrlplane/ctrlplane/observe"
 	"github.com/ctrlplane/ctrlplane/ui"
 )
@@ -40,13 +39,6 @@ type intervention struct {
 	Name   string `json:"name"`
 	Client bool   `json:"client,omitempty"`
 	Text   string `json:"text"`
-	Undo   []undo `json:"undo"`
-}
-
-// undo is a request that ends an intervention.
-type undo struct {
-	Verb    string `json:"verb"`
-	Workers int    `json:"workers,omitempty"`
 }
 
 func newStatusMessage(s observe.Snapshot) statusMessage {
@@ -87,13 +79,6 @@ func newIntervention(i ui.Intervention) intervention {
 	shown := intervention{Name: i.Controller, Client: i.OfClient, Text: i.State}
 	if i.State == observe.StateRunning {
 		shown.Text = i.Reason
-	}
-	for _, u := range i.Undo() {
-		request := undo{Verb: u[0]}
-		if u[0] == control.Scale {
-			request.Workers = i.Set.ConfiguredWorkers
-		}
-		shown.Undo = append(shown.Undo, request)
 	}
 	return shown
 }

@@ -77,6 +77,7 @@ export async function streamRefusal() {
 
 // intervene calls a verb of the interventions in controllers or clients.
 export const intervene = (who, verb, body) => post(base + who + "/" + verb, body);
+export const endInterventions = () => send(base + "interventions", { method: "DELETE" });
 export const heldWrites = (who, name) => get(base + who + "/held", { name, limit: 20 });
 export const setSpeed = (speed) => put(base + "speed", { speed });
 export const changePlayback = (what) => post("/api/playback", what);

@@ -185,16 +185,14 @@ function showBadges() {
   byId("badges").replaceChildren(...(page.replay ? [el("span", { class: "badge" }, "recording")] : page.readOnly ? [el("span", { class: "badge" }, "read-only")] : []), ...slow,
     ...all.slice(0, 3).map((i) => button(`${shortName(i.name)}: ${i.text}`, () => panel.show("actor", i.name), { class: "badge changed" })),
     ...(all.length > 3 ? [el("span", { class: "badge changed" }, `and ${all.length - 3} more`)] : []),
-    ...(all.length && !page.readOnly ? [button("End all", () => endAll(all), { class: "badge", title: "Resume and start, remove delays and faults, and set the configured numbers of workers" })] : []));
+    ...(all.length && !page.readOnly ? [button("End all", endAll, { class: "badge", title: "Resume and start, remove delays and faults, set the configured numbers of workers, and full speed" })] : []));
 }
 
-async function endAll(all) {
-  for (const { name, client, undo } of all) {
-    try {
-      for (const { verb, workers } of undo) await api.intervene(client ? "clients" : "controllers", verb, { names: [name], workers });
-    } catch (err) {
-      feed.put({ class: "bad", who: "This page", what: "cannot end the intervention in " + shortName(name), why: err.message });
-    }
+async function endAll() {
+  try {
+    await api.endInterventions();
+  } catch (err) {
+    feed.put({ class: "bad", who: "This page", what: "cannot end all interventions", why: err.message });
   }
 }
 
