@@ -106,11 +106,12 @@ started; on other systems it continues.
 Exit codes: the command's own; 128 plus the signal's number if a signal ended the
 command, or ctrlplane before the run had ended; with --report, --settle or an assertion
 also if the command has handled it and exited with 0: that run has not passed; and
-  2    wrong usage of ctrlplane
+  2    wrong usage of ctrlplane, or a wrong or missing manifest of -f or -k: the same
+       command would fail again
   123  the command succeeded, but --healthy or another assertion does not hold
   124  --timeout has expired, while the command ran or while the control plane settled
-  125  the control plane did not start, exited, did not stop, or did not settle in 1m
-       without --timeout
+  125  ctrlplane failed: the control plane did not start, exited, did not stop, or did
+       not settle in 1m without --timeout; another attempt may succeed
   126  the command cannot be executed
   127  the command was not found
 
