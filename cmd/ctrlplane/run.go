@@ -135,6 +135,9 @@ job also have the last log lines of containers that failed or are not ready, and
 last lines that a failed command printed. stdout and stderr of the command are pipes
 then. On GitHub Actions and GitLab it also adds a short summary to the job.
 
+With --report, --settle or an assertion, a line before the verdict names the programs
+and probes of Pods that were simulated, not run: nothing is known of these.
+
 A run with --report, --settle or --healthy that fails also names what was not healthy
 when a client deleted it, as test tools do after a failure; the page has it of each run.
 
