@@ -27,6 +27,7 @@ import (
 	"github.com/ctrlplane/ctrlplane/observe"
 	"github.com/ctrlplane/ctrlplane/sim/container"
 	"github.com/ctrlplane/ctrlplane/sim/kubelet"
+	"github.com/ctrlplane/ctrlplane/sim/nodes"
 )
 
 // controlPlane is the parts of a Server, from Start on.
@@ -79,6 +80,7 @@ type controlPlane struct {
 	informerLoan *apiserver.InformerLoan
 	kubelets     *kubelet.Server
 	commands     *container.Runtime // of the containers of simulated nodes
+	notRun       nodes.NotRun       // what those do not run
 	lease        *lease             // nil without leader election
 	leadership   *leadership        // nil without leader election
 	snapshots    *snapshotservice.Service

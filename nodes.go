@@ -41,6 +41,7 @@ func (p *controlPlane) nodesConfig() nodes.Config {
 		ProviderID: cloud.ProviderID,
 		CheckPod:   metricsapi.CheckAnnotations,
 		Commands:   p.commands,
+		NotRun:     &p.notRun,
 		Stages:     c.Count > 0,
 		Recorder:   p.recorderFor(controllernames.SimulatedKubelet),
 		WaitTurn:   func(ctx context.Context) { pace.WaitTurn(ctx, nil) },

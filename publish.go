@@ -92,5 +92,6 @@ func (p *controlPlane) loadManifests(ctx context.Context) (err error) {
 
 func (p *controlPlane) applyManifests(ctx context.Context) error {
 	_, err := manifests.Apply(ctx, p.adminConfig(), p.manifests)
+	p.manifests = nil // they have the texts of their files
 	return err
 }

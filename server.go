@@ -15,6 +15,7 @@ import (
 	"github.com/ctrlplane/ctrlplane/internal/upstreamversion"
 	"github.com/ctrlplane/ctrlplane/internal/usage"
 	"github.com/ctrlplane/ctrlplane/observe"
+	"github.com/ctrlplane/ctrlplane/sim/nodes"
 )
 
 var (
@@ -319,6 +320,19 @@ func (s *Server) Observer() *observe.Observer {
 	}
 	return nil
 }
+
+// NotRun returns what the Pods on simulated nodes have not run since Start, though their containers have started: programs
+// that are not simulated, and probes that were not made. more means that there are others, which were not kept.
+func (s *Server) NotRun() (list []NotRunPrograms, more bool) {
+	if p := s.currentInstance(); p != nil {
+		return p.notRun.List()
+	}
+	return nil, false
+}
+
+// NotRunPrograms is what the Pods of an object have not run. Its fields are those of the object, Kind, Namespace and Name,
+// and Programs: command lines, "image NAME" for the program of an image, and such as "readiness probe".
+type NotRunPrograms = nodes.NotRunPrograms
 
 // Interventions returns what pauses, steps, delays, fails, stops and scales the
 // controllers while they run; nil before Start has succeeded.

@@ -15,6 +15,7 @@ import (
 	"github.com/ctrlplane/ctrlplane/health/settled"
 	"github.com/ctrlplane/ctrlplane/internal/manifests"
 	"github.com/ctrlplane/ctrlplane/internal/manifests/kustomize"
+	"github.com/ctrlplane/ctrlplane/internal/usage"
 )
 
 // devPlane brings a control plane to the state in which a run of the operator begins.
@@ -41,13 +42,13 @@ type devPlane struct {
 func (p *devPlane) load(ctx context.Context) (objs []manifests.Object, err error) {
 	if len(p.crds) > 0 {
 		if objs, err = manifests.Load(ctx, p.crds); errors.Is(err, manifests.ErrNoFile) {
-			return nil, fmt.Errorf("--crds: %s: name the folder that has them", err.Error()) // ends the match: -R does not apply
+			return nil, usage.Errorf("--crds: %s: name the folder that has them", err.Error()) // ends the match: -R does not apply
 		} else if err != nil {
 			return nil, fmt.Errorf("--crds: %w", err)
 		}
 		objs = slices.DeleteFunc(objs, func(o manifests.Object) bool { return o.GetKind() != "CustomResourceDefinition" })
 		if len(objs) == 0 {
-			return nil, fmt.Errorf("--crds: no CustomResourceDefinition in %s: name the folder that has them", strings.Join(p.crds, ", "))
+			return nil, usage.Errorf("--crds: no CustomResourceDefinition in %s: name the folder that has them", strings.Join(p.crds, ", "))
 		}
 	}
 	p.findInputs()

@@ -106,11 +106,12 @@ started; on other systems it continues.
 Exit codes: the command's own; 128 plus the signal's number if a signal ended the
 command, or ctrlplane before the run had ended; with --report, --settle or an assertion
 also if the command has handled it and exited with 0: that run has not passed; and
-  2    wrong usage of ctrlplane
+  2    wrong usage of ctrlplane, or a wrong or missing manifest of -f or -k: the same
+       command would fail again
   123  the command succeeded, but --healthy or another assertion does not hold
   124  --timeout has expired, while the command ran or while the control plane settled
-  125  the control plane did not start, exited, did not stop, or did not settle in 1m
-       without --timeout
+  125  ctrlplane failed: the control plane did not start, exited, did not stop, or did
+       not settle in 1m without --timeout; another attempt may succeed
   126  the command cannot be executed
   127  the command was not found
 
@@ -133,6 +134,9 @@ junit.xml, objects.yaml and ctrlplane.log. The page, junit.xml and the summary o
 job also have the last log lines of containers that failed or are not ready, and the
 last lines that a failed command printed. stdout and stderr of the command are pipes
 then. On GitHub Actions and GitLab it also adds a short summary to the job.
+
+With --report, --settle or an assertion, a line before the verdict names the programs
+and probes of Pods that were simulated, not run: nothing is known of these.
 
 A run with --report, --settle or --healthy that fails also names what was not healthy
 when a client deleted it, as test tools do after a failure; the page has it of each run.

@@ -152,7 +152,9 @@ func (r *runCommand) within(limit time.Duration, do func()) bool {
 // prints one line about the run.
 func (r *runCommand) finish(code int, err error) (int, error) {
 	r.finishOnce.Do(func() { close(r.finishing) })
-	code = exitCode(&exitError{err, code}) // 2 for bad usage that only a component recognizes
+	if r.interrupted == nil {
+		code = exitCode(&exitError{err, code}) // 2 for what only a component recognizes: bad usage, a wrong manifest
+	}
 	err = addHints(r.command, r.up.target, err)
 	r.skipUnchecked()
 	var printing sync.WaitGroup // besides the writing: stderr may be stuck

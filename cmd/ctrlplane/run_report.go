@@ -214,6 +214,13 @@ func (r *runReport) setNotRun(failed string) {
 	r.outcome.NotRun = failed
 }
 
+// setSimulated records what the Pods of the run have not run.
+func (r *runReport) setSimulated(line string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.outcome.Simulated = line
+}
+
 func (r *runReport) setState(s *report.State) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -261,7 +268,7 @@ func assertionsHeld(results []assert.Result) int {
 	return len(held)
 }
 
-// endLine says how the run ended, in one line, the first time.
+// endLine says how the run ended, in one line after that of what was not run, the first time.
 func (r *runReport) endLine(code int, err error, settle bool) string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -306,6 +313,9 @@ func (r *runReport) endLine(code int, err error, settle bool) string {
 		line += "; the report is " + r.report.Path(report.PageFile)
 	case r.report != nil && !r.written:
 		line += "; the report is being written: " + r.report.Path(report.PageFile)
+	}
+	if o.Simulated != "" {
+		return "ctrlplane: " + words.OneLine(o.Simulated) + "\nctrlplane: " + words.OneLine(line) + "\n"
 	}
 	return "ctrlplane: " + words.OneLine(line) + "\n"
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -9,6 +10,8 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
+	"github.com/ctrlplane/ctrlplane"
+	"github.com/ctrlplane/ctrlplane/internal/words"
 	"github.com/ctrlplane/ctrlplane/observe"
 	"github.com/ctrlplane/ctrlplane/sim/annotations"
 	"github.com/ctrlplane/ctrlplane/sim/nodes"
@@ -69,4 +72,25 @@ func runsSimulated(ctx context.Context, client kubernetes.Interface, pod *corev1
 	}
 	list, err := client.CoreV1().Nodes().List(ctx, metav1.ListOptions{Limit: 1})
 	return err == nil && len(list.Items) > 0 && annotations.IsSimulated(&list.Items[0])
+}
+
+const (
+	maxSimulated     = 3 // objects that a line names …
+	maxSimulatedEach = 2 // … and programs of each
+)
+
+// simulatedLine says in one line what Pods have not run; empty if there is nothing. more means that there are more objects.
+func simulatedLine(list []ctrlplane.NotRunPrograms, more bool) string {
+	if len(list) == 0 {
+		return ""
+	}
+	var named []string
+	for _, o := range list {
+		named = append(named, fmt.Sprintf("%s %s/%s (%s)", o.Kind, o.Namespace, o.Name, words.First(o.Programs, maxSimulatedEach)))
+	}
+	line := "simulated, not run: " + words.First(named, maxSimulated)
+	if more {
+		line += ", at least"
+	}
+	return line
 }

@@ -2,7 +2,9 @@ package manifests
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"net/http"
 	"regexp"
 	"slices"
 	"time"
@@ -21,6 +23,7 @@ import (
 	"k8s.io/client-go/restmapper"
 
 	"github.com/ctrlplane/ctrlplane/internal/oneline"
+	"github.com/ctrlplane/ctrlplane/internal/usage"
 	"github.com/ctrlplane/ctrlplane/internal/yamltext"
 )
 
@@ -154,16 +157,38 @@ func (a *applier) applyObject(ctx context.Context, o Object) (*unstructured.Unst
 	})
 }
 
-// refusedError returns the server's reason as one line, with a way to resolve a conflict, or to do without a webhook.
+// refusedError returns the server's reason as one line, with a way to resolve a conflict, or to do without a webhook. It is a
+// usage.Error if the object is wrong: the server would refuse it again.
 func refusedError(o Object, err error) error {
-	hint := ""
+	hint, wrong := "", isWrong(err)
 	switch {
 	case apierrors.IsConflict(err):
 		hint = `: remove the field from the file, or take over its ownership with "kubectl apply --server-side --force-conflicts --field-manager=` + fieldManager + `"`
 	case errorContains(err, "webhook") && missingService.MatchString(err.Error()):
-		hint = ": the programs of Pods do not run here: leave out what configures the webhook, or run it on this machine and set its url"
+		hint, wrong = ": the programs of Pods do not run here: leave out what configures the webhook, or run it on this machine and set its url", true
 	}
-	return o.errorf("%w%s", oneline.Error(err), hint)
+	refused := fmt.Errorf("%s: %s: %w%s", o.from.ofMessage(err.Error()), o, oneline.Error(err), hint)
+	if wrong {
+		return usage.Errorf("%w", refused)
+	}
+	return refused
+}
+
+// isWrong reports whether an API server refuses an object because of what it says, as opposed to a failure of the server. That
+// may have been retried, such as for a ServiceAccount that does not exist.
+func isWrong(err error) bool {
+	api := apierrors.APIStatus(nil)
+	if !errors.As(err, &api) || errors.Is(err, context.Canceled) || apierrors.IsUnexpectedServerError(err) && apierrors.IsNotFound(err) {
+		return false
+	}
+	switch code := api.Status().Code; code {
+	case http.StatusUnauthorized, http.StatusRequestTimeout, http.StatusTooManyRequests:
+		return false
+	case http.StatusInternalServerError: // so the server answers if a field does not exist, or has another type
+		return errorContains(err, "failed to create typed patch object")
+	default:
+		return code >= http.StatusBadRequest && code < http.StatusInternalServerError
+	}
 }
 
 // missingService is how the error of a call to a webhook ends whose Service does not exist.

@@ -1,6 +1,7 @@
 package manifests
 
 import (
+	"errors"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -10,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/ctrlplane/ctrlplane/internal/testutil"
+	"github.com/ctrlplane/ctrlplane/internal/usage"
 )
 
 const applyOptions = "?fieldManager=ctrlplane&fieldValidation=Strict"
@@ -160,8 +162,8 @@ func TestApplyUnknownKind(t *testing.T) {
 			objs := mustLoad(t, tt.before+manifest(tt.apiVersion, tt.kind, "x"))
 			_, err := Apply(t.Context(), s.config, objs)
 			want := fmt.Sprintf("manifests: %s: %s x: %s", objs[len(objs)-1].Source, tt.kind, tt.want)
-			if err == nil || err.Error() != want {
-				t.Errorf("error is\n%v\nwant\n%s", err, want)
+			if err == nil || err.Error() != want || !errors.As(err, new(usage.Error)) {
+				t.Errorf("error is\n%v\nwant a mistake\n%s", err, want)
 			}
 		})
 	}
@@ -240,8 +242,8 @@ func TestApplyRefused(t *testing.T) {
 			}
 			_, err := Apply(t.Context(), s.config, mustLoad(t, configMapManifest("a"), manifest("v1", "Pod", "p")))
 			want := prefix + tt.want
-			if err == nil || err.Error() != want {
-				t.Errorf("error is\n%v\nwant\n%s", err, want)
+			if err == nil || err.Error() != want || !errors.As(err, new(usage.Error)) {
+				t.Errorf("error is\n%v\nwant a mistake\n%s", err, want)
 			}
 			if s.count[pod] != 1 {
 				t.Errorf("%d attempts, want 1", s.count[pod])

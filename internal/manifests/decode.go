@@ -14,6 +14,7 @@ import (
 // decodedDocument is the value of a YAML or JSON document.
 type decodedDocument struct {
 	line  int // in the file, of its first line
+	text  []byte
 	value any // of the types that JSON has, with int64 for whole numbers
 }
 
@@ -26,7 +27,7 @@ func (p documentPart) decode() ([]decodedDocument, error) {
 	if err := unmarshalYAML(p.data, &value); err != nil {
 		return nil, err
 	}
-	return []decodedDocument{{p.line, value}}, nil
+	return []decodedDocument{{p.line, p.data, value}}, nil
 }
 
 // decodeFlow reads a part that begins like JSON but may be YAML.
@@ -39,7 +40,7 @@ func (p documentPart) decodeFlow() ([]decodedDocument, error) {
 	var value any
 	err := unmarshalYAML(slices.Concat([]byte("["), p.data, []byte("\n]")), &value)
 	if list, ok := value.([]any); err == nil && ok && len(list) == 1 {
-		return []decodedDocument{{p.line, list[0]}}, nil
+		return []decodedDocument{{p.line, p.data, list[0]}}, nil
 	}
 	return nil, jsonErr
 }
@@ -69,6 +70,6 @@ func (p documentPart) decodeJSON() ([]decodedDocument, error) {
 		if err := errors.Join(append(strict, err)...); err != nil {
 			return nil, &lineError{line, fmt.Errorf("JSON: %w", err)}
 		}
-		docs = append(docs, decodedDocument{p.line + line - 1, value})
+		docs = append(docs, decodedDocument{p.line + line - 1, raw, value})
 	}
 }

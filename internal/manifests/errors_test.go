@@ -1,14 +1,17 @@
 package manifests
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"os"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/ctrlplane/ctrlplane/internal/testutil"
+	"github.com/ctrlplane/ctrlplane/internal/usage"
 )
 
 // TestLoadAllErrors has several mistakes in several files and a text.
@@ -33,6 +36,31 @@ func TestLoadAllErrors(t *testing.T) {
 	}
 	if !strings.HasPrefix(err.Error(), "manifests: 7 errors: a.yaml:1: ") || strings.Contains(err.Error(), "\n") {
 		t.Errorf("got %q", err)
+	}
+}
+
+// TestWrongManifests tells mistakes, with which another attempt fails, too, from failures.
+func TestWrongManifests(t *testing.T) {
+	t.Chdir(t.TempDir())
+	testutil.WriteFiles(t, ".", map[string]string{"bad.yaml": "kind: [\n", "empty.yaml": "# nothing\n", "none/a.txt": ""})
+	isMistake := func(err error) bool { return errors.As(err, new(usage.Error)) }
+	for _, path := range []string{"bad.yaml", "empty.yaml", "none", "missing.yaml", "bad.yaml/x", "-", "", "https://x/a.yaml"} {
+		if _, err := Load(t.Context(), []string{path}); !isMistake(err) {
+			t.Errorf("%q: %v", path, err)
+		}
+	}
+	if _, err := ListRecursively([]string{"none"}); !isMistake(err) {
+		t.Errorf("a tree without manifests: %v", err)
+	}
+	if os.Symlink("loop", "loop") == nil {
+		if _, err := Load(t.Context(), []string{"loop"}); err == nil || isMistake(err) {
+			t.Errorf("a file that cannot be read: %v", err)
+		}
+	}
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := Load(ended, []string{"bad.yaml"}); err == nil || isMistake(err) && errors.Is(err, context.Canceled) {
+		t.Errorf("after an interruption: %v", err)
 	}
 }
 

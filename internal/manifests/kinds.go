@@ -3,8 +3,6 @@ package manifests
 import (
 	"cmp"
 	"context"
-	"errors"
-	"fmt"
 	"slices"
 
 	"k8s.io/apiextensions-apiserver/pkg/apihelpers"
@@ -16,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/ctrlplane/ctrlplane/internal/kinds"
+	"github.com/ctrlplane/ctrlplane/internal/usage"
 )
 
 // transientError is an error that may not occur again a moment later.
@@ -49,11 +48,11 @@ func (a *applier) restMapping(ctx context.Context, gvk schema.GroupVersionKind) 
 		return nil, errNotServed
 	}
 	if kinds.IsCustom(gvk.GroupKind()) {
-		return nil, fmt.Errorf("the server has no kind %s in %s: correct its spelling, or add its CustomResourceDefinition",
+		return nil, usage.Errorf("the server has no kind %s in %s: correct its spelling, or add its CustomResourceDefinition",
 			gvk.Kind, gvk.GroupVersion())
 	}
 	why, err := kinds.ExplainUnserved(ctx, a.kinds, gvk)
-	return nil, cmp.Or(err, errors.New(why))
+	return nil, cmp.Or(err, usage.Errorf("%s", why))
 }
 
 // hasCRD reports whether the server has a CustomResourceDefinition of a kind.
@@ -108,7 +107,7 @@ func checkEstablished(u *unstructured.Unstructured) error {
 		return nil
 	}
 	if c := apihelpers.FindCRDCondition(&crd, apiextensionsv1.NamesAccepted); c != nil && c.Status == apiextensionsv1.ConditionFalse {
-		return transientError("not established: " + c.Message)
+		return usage.Errorf("%w", transientError("not established: "+c.Message))
 	}
 	return transientError("not established")
 }

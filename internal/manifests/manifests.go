@@ -6,19 +6,24 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/ctrlplane/ctrlplane/internal/fileerror"
+	"github.com/ctrlplane/ctrlplane/internal/usage"
 )
 
 // Object is an object to apply, and the place that it was read from.
 type Object struct {
 	Source string // file and line, for messages
 	*unstructured.Unstructured
+
+	from origin
 }
 
 // String returns the kind and the name, as in "Deployment default/web".
@@ -29,11 +34,6 @@ func (o Object) String() string {
 	return fmt.Sprintf("%s %s", o.GetKind(), o.GetName())
 }
 
-// errorf returns an error about the object, in one line.
-func (o Object) errorf(format string, args ...any) error {
-	return fmt.Errorf("%s: %s: %w", o.Source, o, fmt.Errorf(format, args...))
-}
-
 // ErrNoFile is in the error of Load for a folder without files that it reads.
 var ErrNoFile = errors.New("in this folder (its subfolders are not read)")
 
@@ -41,7 +41,8 @@ var ErrNoFile = errors.New("in this folder (its subfolders are not read)")
 // the order of the file names. In a folder it reads the files that end in .yaml, .yml or
 // .json and, like kubectl without -R, no subfolders. A file contains any number of YAML
 // or JSON documents; a list (kind List) is replaced by its items. An error is an *Errors with
-// those of all documents. It is an error if they define none.
+// those of all documents, each a usage.Error unless something else keeps a file from being read. It is an error if they
+// define none.
 func Load(ctx context.Context, paths []string) ([]Object, error) {
 	var all []Object
 	var errs []error
@@ -57,7 +58,7 @@ func Load(ctx context.Context, paths []string) ([]Object, error) {
 		}
 	}
 	if len(all)+len(errs) == 0 {
-		errs = append(errs, fmt.Errorf("no object in %s: add one, or leave it out", strings.Join(paths, ", ")))
+		errs = append(errs, usage.Errorf("no object in %s: add one, or leave it out", strings.Join(paths, ", ")))
 	}
 	if len(errs) > 0 {
 		return nil, asError(errs)
@@ -101,12 +102,17 @@ func listFiles(path string) ([]string, error) {
 		}
 	}
 	if len(files) == 0 {
-		return nil, fmt.Errorf("%s: no %s file %w", path, fileNames, ErrNoFile)
+		return nil, usage.Errorf("%s: no %s file %w", path, fileNames, ErrNoFile)
 	}
 	return files, nil
 }
 
 // pathError removes the system call from err, and the path that it would repeat.
 func pathError(path string, err error) error {
+	for _, wrong := range []error{fs.ErrNotExist, syscall.ENOTDIR, syscall.EFBIG} {
+		if errors.Is(err, wrong) {
+			return usage.Errorf("%s: %w", path, fileerror.WithoutPath(err))
+		}
+	}
 	return fmt.Errorf("%s: %w", path, fileerror.WithoutPath(err))
 }

@@ -11,15 +11,15 @@ import (
 
 // decodeObjects returns the document's object, or the items of its list; none if the
 // document is null.
-func (d decodedDocument) decodeObjects(source string) ([]Object, []error) {
+func (d decodedDocument) decodeObjects(file string) ([]Object, []error) {
 	if d.value == nil {
 		return nil, nil
 	}
-	return objectsOf(source, d.value)
+	return objectsOf(origin{file: file, line: d.line, text: d.text}, d.value)
 }
 
-func objectsOf(source string, value any) ([]Object, []error) {
-	fail := func(err error) ([]Object, []error) { return nil, []error{fmt.Errorf("%s: %w", source, err)} }
+func objectsOf(from origin, value any) ([]Object, []error) {
+	fail := func(err error) ([]Object, []error) { return nil, []error{fmt.Errorf("%s: %w", from, err)} }
 	content, ok := value.(map[string]any)
 	if !ok {
 		return fail(fmt.Errorf("not an object but %s", typeName(value)))
@@ -29,23 +29,23 @@ func objectsOf(source string, value any) ([]Object, []error) {
 		return fail(err)
 	}
 	if items, ok := content["items"]; ok && strings.HasSuffix(u.GetKind(), "List") {
-		return listItems(source, u, items)
+		return listItems(from, u, items)
 	}
 	if err := checkName(content); err != nil {
 		return fail(fmt.Errorf("%s: %w", u.GetKind(), err))
 	}
-	return []Object{{Source: source, Unstructured: u}}, nil
+	return []Object{{Source: from.String(), Unstructured: u, from: from}}, nil
 }
 
 // listItems returns the items of a list. In a typed list, such as a ConfigMapList, the
 // items may leave out apiVersion and kind.
-func listItems(source string, list *unstructured.Unstructured, items any) (all []Object, errs []error) {
+func listItems(from origin, list *unstructured.Unstructured, items any) (all []Object, errs []error) {
 	if items == nil {
 		return nil, nil
 	}
 	values, ok := items.([]any)
 	if !ok {
-		return nil, []error{fmt.Errorf("%s: %s: items is not a list but %s", source, list.GetKind(), typeName(items))}
+		return nil, []error{fmt.Errorf("%s: %s: items is not a list but %s", from, list.GetKind(), typeName(items))}
 	}
 	kind := strings.TrimSuffix(list.GetKind(), "List")
 	for i, value := range values {
@@ -56,7 +56,7 @@ func listItems(source string, list *unstructured.Unstructured, items any) (all [
 				}
 			}
 		}
-		objs, failed := objectsOf(fmt.Sprintf("%s, item %d", source, i+1), value)
+		objs, failed := objectsOf(from.item(i), value)
 		all, errs = append(all, objs...), append(errs, failed...)
 	}
 	return all, errs

@@ -14,6 +14,7 @@ import (
 
 	"github.com/ctrlplane/ctrlplane/internal/limitread"
 	"github.com/ctrlplane/ctrlplane/internal/oneline"
+	"github.com/ctrlplane/ctrlplane/internal/usage"
 )
 
 // maxFileBytes is far above any file of manifests: the largest bundles of
@@ -38,8 +39,16 @@ func loadFile(ctx context.Context, path string) ([]Object, []error) {
 	return parseFile(path, data)
 }
 
-// parseFile reads the objects of a file's content, and returns the errors of its documents.
+// parseFile reads the objects of a file's content, and returns the errors of its documents: these are mistakes in the file.
 func parseFile(path string, data []byte) (all []Object, errs []error) {
+	all, errs = parseDocuments(path, data)
+	for i, err := range errs {
+		errs[i] = usage.Errorf("%w", err)
+	}
+	return all, errs
+}
+
+func parseDocuments(path string, data []byte) (all []Object, errs []error) {
 	// A byte order mark decides: PowerShell writes UTF-16.
 	data, _, err := transform.Bytes(unicode.BOMOverride(transform.Nop), data)
 	if err != nil {
@@ -51,7 +60,7 @@ func parseFile(path string, data []byte) (all []Object, errs []error) {
 			errs = append(errs, locateError(path, part.line, err))
 		}
 		for _, doc := range docs {
-			objs, failed := doc.decodeObjects(fmt.Sprintf("%s:%d", path, doc.line))
+			objs, failed := doc.decodeObjects(path)
 			errs = append(errs, failed...)
 			all = append(all, objs...)
 		}

@@ -18,6 +18,8 @@ import (
 	"k8s.io/client-go/discovery/cached/memory"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/restmapper"
+
+	"github.com/ctrlplane/ctrlplane/internal/usage"
 )
 
 // applierWithTimeout returns an applier that retries for that long.
@@ -80,11 +82,12 @@ func TestApplyRetryTimeout(t *testing.T) {
 		answer func(string, int) *metav1.Status
 		lag    int
 		want   string
+		wrong  bool // the object is
 	}{
 		{"refused", []string{manifest("v1", "Pod", "p")}, func(string, int) *metav1.Status { return &missing }, 0,
-			"manifests: a.yaml:1: Pod p: " + missing.Message + " (retried for 100ms)"},
+			"manifests: a.yaml:1: Pod p: " + missing.Message + " (retried for 100ms)", true},
 		{"not established", []string{crdManifest("v1"), manifest("example.com/v1", "Foo", "x")}, nil, 1 << 30,
-			"manifests: a.yaml:1: CustomResourceDefinition foos.example.com: not established (retried for 100ms)"},
+			"manifests: a.yaml:1: CustomResourceDefinition foos.example.com: not established (retried for 100ms)", false},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -95,6 +98,9 @@ func TestApplyRetryTimeout(t *testing.T) {
 				err := s.applierWithTimeout(t, 100*time.Millisecond).applyAll(t.Context(), objs)
 				if err == nil || err.Error() != tt.want {
 					t.Errorf("error is\n%v\nwant\n%s", err, tt.want)
+				}
+				if wrong := errors.As(err, new(usage.Error)); wrong != tt.wrong {
+					t.Errorf("the object is wrong: %v", wrong)
 				}
 			})
 		})
@@ -119,8 +125,8 @@ func TestApplyRetriesInVain(t *testing.T) {
 			"manifests: a.yaml:9: Pod p2: starting (retried for 2s)", "manifests: a.yaml:13: Pod p3: starting (retried for 1s)",
 			"manifests: a.yaml:17 and what follows it was not applied: the retries of other objects took too long",
 		}
-		if err == nil {
-			t.Fatal("no error")
+		if err == nil || errors.As(err, new(usage.Error)) {
+			t.Fatalf("error is %v, want that of the server", err)
 		}
 		if diff := cmp.Diff(want, ErrorLines(err)); diff != "" {
 			t.Errorf("(-want +got):\n%s", diff)
@@ -147,7 +153,7 @@ func testApplyNamesNotAccepted(t *testing.T) {
 	a.waitUntilServed(t.Context(), objs)
 	err := asError(a.refused.errs)
 	want := `manifests: a.yaml:1: CustomResourceDefinition foos.example.com: not established: "foos" is already in use (retried for 100ms)`
-	if err == nil || err.Error() != want {
+	if err == nil || err.Error() != want || !errors.As(err, new(usage.Error)) {
 		t.Errorf("error is\n%v\nwant\n%s", err, want)
 	}
 }

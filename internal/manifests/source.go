@@ -2,7 +2,6 @@ package manifests
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -11,6 +10,7 @@ import (
 	"slices"
 
 	"github.com/ctrlplane/ctrlplane/internal/limitread"
+	"github.com/ctrlplane/ctrlplane/internal/usage"
 )
 
 // Stdin is the path that stands for the standard input.
@@ -27,7 +27,7 @@ func ReadStdin(r io.Reader) (Text, error) {
 	const name = "standard input"
 	data, err := io.ReadAll(io.LimitReader(r, maxFileBytes+1))
 	if err == nil && len(data) > maxFileBytes {
-		err = fmt.Errorf("it is longer than %d MiB", maxFileBytes>>20)
+		err = usage.Errorf("it is longer than %d MiB", maxFileBytes>>20)
 	}
 	if err != nil {
 		return Text{}, fmt.Errorf("manifests: %s: %w", name, err)
@@ -51,7 +51,7 @@ func LoadTexts(texts []Text) ([]Object, error) {
 	for _, t := range texts {
 		objs, failed := parseFile(t.Name, t.Data)
 		if len(objs)+len(failed) == 0 {
-			failed = append(failed, fmt.Errorf("no object in %s: add one, or leave it out", t.Name))
+			failed = append(failed, usage.Errorf("no object in %s: add one, or leave it out", t.Name))
 		}
 		errs = append(errs, failed...)
 		all = append(all, objs...)
@@ -68,11 +68,11 @@ var scheme = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9+.-]*://`)
 func checkPath(path string) error {
 	switch {
 	case scheme.MatchString(path):
-		return fmt.Errorf("%s: URLs are not fetched: the same command has to do the same without a network, and tomorrow: download it first, for example with curl -fsSLO", path)
+		return usage.Errorf("%s: URLs are not fetched: the same command has to do the same without a network, and tomorrow: download it first, for example with curl -fsSLO", path)
 	case path == Stdin:
-		return errors.New("-: the standard input cannot be read here: name a file or folder")
+		return usage.Errorf("-: the standard input cannot be read here: name a file or folder")
 	case path == "":
-		return errors.New("the path is empty: name a file or folder")
+		return usage.Errorf("the path is empty: name a file or folder")
 	}
 	return nil
 }
@@ -90,7 +90,7 @@ func ListRecursively(paths []string) ([]string, error) {
 			return nil, fmt.Errorf("manifests: %w", pathError(path, err))
 		}
 		if len(files) == 0 {
-			return nil, fmt.Errorf("manifests: %s: no %s file in this folder or below", path, fileNames)
+			return nil, usage.Errorf("manifests: %s: no %s file in this folder or below", path, fileNames)
 		}
 		all = append(all, files...)
 	}

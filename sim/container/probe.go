@@ -32,6 +32,19 @@ func runsProbe(of *corev1.Pod, c *corev1.Container, p *corev1.Probe) bool {
 	return isAnswered(of, c, p)
 }
 
+// ProbesNotMade names the probes of a container that succeed without being made, though its command runs.
+func ProbesNotMade(of *corev1.Pod, c *corev1.Container) (names []string) {
+	for _, probe := range []struct {
+		kind string
+		*corev1.Probe
+	}{{startupProbe, c.StartupProbe}, {readinessProbe, c.ReadinessProbe}, {livenessProbe, c.LivenessProbe}} {
+		if probe.Probe != nil && !runsProbe(of, c, probe.Probe) {
+			names = append(names, strings.ToLower(probe.kind)+" probe")
+		}
+	}
+	return names
+}
+
 // probe starts the probes of a run that can run. It needs the lock.
 func (s *session) probe(r *run, of *corev1.Pod, c *corev1.Container) {
 	startup, readiness, liveness := runsProbe(of, c, c.StartupProbe), runsProbe(of, c, c.ReadinessProbe), runsProbe(of, c, c.LivenessProbe)

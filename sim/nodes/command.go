@@ -13,6 +13,7 @@ import (
 // commandRunner runs the commands of containers. Its zero value runs none.
 type commandRunner struct {
 	runtime  *container.Runtime
+	notRun   *NotRun
 	mayStart bool // starts and stops what is due; if not, it only observes
 }
 

@@ -64,6 +64,8 @@ type Config struct {
 	// Commands runs the commands of containers while the Fleet is running; nil runs
 	// none.
 	Commands *container.Runtime
+	// NotRun records what Pods do not run; nil records nothing.
+	NotRun *NotRun
 	// WaitTurn is called before each write for a Pod; nil does nothing. It needs Recorder.
 	WaitTurn func(context.Context)
 	// Logger receives the fleet's log; nil discards it.

@@ -83,6 +83,7 @@ func (r *containerRun) startContainer(s corev1.ContainerStatus) corev1.Container
 		since = command.StartedAt
 	}
 	s = startedStatus(r.pod, r.container, s, since)
+	r.commands.notRun.note(r, command.Command, s.RestartCount)
 	s.Ready = r.isReady(since)
 	if known && command.Decides() {
 		return r.followCommand(s, command)
@@ -144,7 +145,11 @@ func (r *containerRun) advanceRunning(s corev1.ContainerStatus) corev1.Container
 	if why != container.NotReplaced {
 		return r.replace(s, command, decides, why)
 	}
-	if decides || known && command.Phase < container.Running {
+	if known && command.Phase < container.Running {
+		return r.followCommand(s, command)
+	}
+	r.commands.notRun.note(r, command.Command, s.RestartCount) // it may have started before this process
+	if decides {
 		return r.followCommand(s, command)
 	}
 	after, code, ends := r.behavior.nextExit(r.container, r.kind, s.RestartCount)

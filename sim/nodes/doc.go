@@ -23,7 +23,8 @@
 //     behavior.go has what annotations say, pause.go the image pause;
 //   - commands: command.go, commandchanges.go, backoff.go, terminate.go, containerexit.go; replace.go and restartall.go
 //     restart containers, podresize.go resizes them;
-//   - Events: restartevents.go, resizeevents.go, describe.go; explainlog.go says why a log is empty;
+//   - Events: restartevents.go, resizeevents.go, describe.go; explainlog.go says why a log is empty, notrun.go what
+//     did not run;
 //   - the Stage objects of users: stageobjects.go, stageset.go, userstages.go, stagefunctions.go, stagesteps.go,
 //     stagedelay.go, stagestate.go, stageplay.go.
 package nodes

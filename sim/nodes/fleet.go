@@ -70,7 +70,7 @@ func startWithClients(ctx context.Context, cfg Config, client kubernetes.Interfa
 		log = slog.New(slog.DiscardHandler)
 	}
 	f := &Fleet{client: client, registry: newPodRegistry(shape, time.Now)}
-	f.registry.checkPod, f.registry.commands, f.registry.played = cfg.CheckPod, cfg.Commands, recorded
+	f.registry.checkPod, f.registry.commands, f.registry.notRun, f.registry.played = cfg.CheckPod, cfg.Commands, cfg.NotRun, recorded
 	f.simulation = startSimulation(cfg, client, stages, f.registry, log)
 	warn := func(msg string) { log.Warn(msg) }
 	if cfg.Warn != nil {

@@ -387,7 +387,7 @@ func (r *podRegistry) pendingVersion(uid types.UID) string {
 // finished.
 func (r *podRegistry) placePod(pod *corev1.Pod, e *podEntry, fresh *corev1.Node) placement {
 	node := r.nodes[e.node]
-	at := placement{hostIPs: node.nodeIPs(), commands: commandRunner{runtime: r.commands}, backoffs: &e.backoffs}
+	at := placement{hostIPs: node.nodeIPs(), commands: commandRunner{runtime: r.commands, notRun: r.notRun}, backoffs: &e.backoffs}
 	if podutil.IsPodTerminal(pod) {
 		r.releasePod(e)
 		return at

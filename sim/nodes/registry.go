@@ -34,6 +34,7 @@ type podRegistry struct {
 	played   *played                 // records what is written
 	checkPod func(*corev1.Pod) error // returns what else is wrong with a Pod; may be nil
 	commands *container.Runtime      // nil = no commands are run
+	notRun   *NotRun
 
 	descriptions *lru.Cache // of the Pods without a command of controllers
 

@@ -561,9 +561,9 @@ func TestDevRejects(t *testing.T) {
 		text string
 	}{
 		{"unknown command", []string{"--", "no-such-command"}, 127, "PATH"},
-		{"no definition", []string{"--crds", empty, "--", "true"}, 125, "no CustomResourceDefinition in"},
-		{"definitions in subfolders", []string{"--crds", t.TempDir(), "--", "true"}, 125, "its subfolders are not read): name the folder that has them"},
-		{"missing manifest", []string{"-f", "missing.yaml", "--", "true"}, 125, "missing.yaml: no such file"},
+		{"no definition", []string{"--crds", empty, "--", "true"}, 2, "no CustomResourceDefinition in"},
+		{"definitions in subfolders", []string{"--crds", t.TempDir(), "--", "true"}, 2, "its subfolders are not read): name the folder that has them"},
+		{"missing manifest", []string{"-f", "missing.yaml", "--", "true"}, 2, "missing.yaml: no such file"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()

@@ -159,5 +159,5 @@ func TestDamagedDataFolder(t *testing.T) {
 func TestFolderWithoutManifests(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	program.RequireFailure(t, program.Command(t, "run", "-f", dir, "--", "true"), 125, dir+": no *.yaml", "its subfolders are not read): add -R to read them")
+	program.RequireFailure(t, program.Command(t, "run", "-f", dir, "--", "true"), 2, dir+": no *.yaml", "its subfolders are not read): add -R to read them")
 }

@@ -118,8 +118,8 @@ metadata: {name: from-stdin}' | "$0" wait -q -f - && cat &&
 		code int
 		says string
 	}{
-		{[]string{"-f", "https://example.com/x.yaml", "--", "true"}, 125, "URLs are not fetched"},
-		{[]string{"-k", "missing", "--", "true"}, 125, "has no kustomization.yaml"},
+		{[]string{"-f", "https://example.com/x.yaml", "--", "true"}, 2, "URLs are not fetched"},
+		{[]string{"-k", "missing", "--", "true"}, 2, "has no kustomization.yaml"},
 	} {
 		program.RequireFailure(t, newRunCommand(t, tc.args...), tc.code, tc.says)
 	}

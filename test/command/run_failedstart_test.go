@@ -23,7 +23,7 @@ func TestReportOfAFailedStart(t *testing.T) {
 	testutil.WriteFile(t, filepath.Join(cmd.Dir, "typo.yaml"), "{apiVersion: v1, kind: Podd, metadata: {name: x}}\n")
 	folder := filepath.Join(cmd.Dir, "out")
 	cmd.Env = withoutCIEnv(cmd.Env)
-	if _, stderr, code := program.Run(t, cmd); code != 125 || !strings.Contains(stderr, "the control plane does not serve kind Podd in v1") {
+	if _, stderr, code := program.Run(t, cmd); code != 2 || !strings.Contains(stderr, "the control plane does not serve kind Podd in v1") {
 		t.Fatalf("exit code %d: %s", code, stderr)
 	}
 	status, stderr, code := program.Run(t, program.Command(t, "status", "--from", folder))
@@ -32,7 +32,7 @@ func TestReportOfAFailedStart(t *testing.T) {
 	}
 	next := newRunCommand(t, "--report", folder, "-f", "missing.yaml", "--", "true")
 	next.Env = withoutCIEnv(next.Env)
-	if _, stderr, code := program.Run(t, next); code != 125 || !strings.Contains(stderr, "missing.yaml") {
+	if _, stderr, code := program.Run(t, next); code != 2 || !strings.Contains(stderr, "missing.yaml") {
 		t.Errorf("exit code %d: %s", code, stderr)
 	}
 	for name, text := range readReport(t, folder) {
@@ -52,7 +52,7 @@ func TestReportOfRefusedManifests(t *testing.T) {
 	testutil.WriteFile(t, filepath.Join(cmd.Dir, "m.yaml"), config("Bad_1", "x")+config("good", "x")+config("bad2", "[]")+config("good", "y"))
 	cmd.Env = withoutCIEnv(cmd.Env)
 	_, stderr, code := program.Run(t, cmd)
-	if code != 125 {
+	if code != 2 {
 		t.Errorf("exit code %d", code)
 	}
 	for _, want := range []string{
@@ -93,4 +93,32 @@ func TestReportOfWrongUsage(t *testing.T) {
 	if junit := readReport(t, filepath.Join(cmd.Dir, "out"))["junit.xml"]; !strings.Contains(junit, "failed with exit code 2") || strings.Contains(junit, "125") {
 		t.Errorf("junit.xml: %s", junit)
 	}
+}
+
+// TestRunDistinguishesWrongManifests: only what may succeed with another attempt is a failure of ctrlplane.
+func TestRunDistinguishesWrongManifests(t *testing.T) {
+	t.Parallel()
+	const deployment = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: a}\nspec:\n  replica: 3\n"
+	for _, test := range []struct {
+		name, manifest string
+		says           string
+	}{
+		{"an unknown field", deployment, "m.yaml:5: Deployment a: "},
+		{"a field of another type", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata:\n  a: b\n  num: 5\n", "m.yaml:6: ConfigMap a: "},
+		{"an invalid value", "apiVersion: v1\nkind: Service\nmetadata: {name: a}\nspec:\n  ports:\n  - {name: x, port: 80}\n  - {name: b,\n     port: 80000}\n", "m.yaml:8: Service a: "},
+		{"no YAML", "a: [\n", "m.yaml:"},
+		{"no namespace", "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\n  namespace: nope\n", `namespaces "nope" not found`},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			cmd := newRunCommand(t, minimal("-f", "m.yaml", "--", "true")...)
+			testutil.WriteFile(t, filepath.Join(cmd.Dir, "m.yaml"), test.manifest)
+			program.RequireFailure(t, cmd, 2, test.says)
+		})
+	}
+	t.Run("up", func(t *testing.T) {
+		t.Parallel()
+		file := testutil.WriteFile(t, filepath.Join(t.TempDir(), "m.yaml"), deployment)
+		program.RequireFailure(t, program.Command(t, "up", "--ephemeral", "--ui", "none", "-f", file), 2, file+":5: Deployment a: ")
+	})
 }

@@ -135,7 +135,7 @@ func TestReportOfFailedManifest(t *testing.T) {
 	cmd := newRunCommand(t, minimal("--report=out", "-f", "web.yaml", "--", "true")...)
 	cmd.Env = withoutCIEnv(cmd.Env)
 	testutil.WriteFile(t, filepath.Join(cmd.Dir, "web.yaml"), "{apiVersion: v1, kind: ConfigMap, metadata: {name: web, namespace: shop}}")
-	if _, stderr, code := program.Run(t, cmd); code != 125 {
+	if _, stderr, code := program.Run(t, cmd); code != 2 {
 		t.Fatalf("exit code %d: %s", code, stderr)
 	}
 	out := filepath.Join(cmd.Dir, "out")

@@ -102,7 +102,7 @@ exit 4`
 func TestReportHasHints(t *testing.T) {
 	t.Parallel()
 	stderr, code, markdown, report := runAsJob(t, map[string]string{"empty/sub/a.yaml": "x"}, minimal("-f", "empty", "--", "true")...)
-	if code != 125 || strings.Count(stderr, "add -R to read them") != 2 { // the error, and the annotation
+	if code != 2 || strings.Count(stderr, "add -R to read them") != 2 { // the error, and the annotation
 		t.Errorf("exit code %d: %s", code, stderr)
 	}
 	for name, text := range map[string]string{"summary": markdown, "page": report["report.html"], "junit.xml": report["junit.xml"]} {

@@ -20,6 +20,7 @@ type testCase struct {
 	failure     string                  // why the object is not healthy; empty if it is
 	details     string                  // of the failure
 	warnings    []string                // of a test case that passes
+	simulated   string                  // see Outcome
 	logs        []containerLog          // follow the details
 	skipped     string                  // why its health does not count
 	gone        health.Ref              // the object, if it no longer exists

@@ -40,6 +40,7 @@ type (
 		Time    string      `xml:"time,attr"`
 		Failure *xmlMessage `xml:"failure,omitempty"`
 		Skipped *xmlMessage `xml:"skipped,omitempty"`
+		Stdout  string      `xml:"system-out,omitempty"`
 		Stderr  string      `xml:"system-err,omitempty"`
 	}
 	xmlMessage struct {
@@ -68,8 +69,10 @@ func writeJUnit(w io.Writer, o *Outcome, output excerpt, objects []testCase) err
 		before[0].failure = o.resultWithReason()
 		before[0].details = strings.Join(output.text(seeOutput), "\n")
 	}
+	run := slices.Concat(before, o.assertionCases())
+	o.addSimulated(run)
 	all := xmlSuites{Name: "ctrlplane run", Time: formatSeconds(o.Took.Seconds())}
-	for _, c := range slices.Concat(before, o.assertionCases(), objects) {
+	for _, c := range slices.Concat(run, objects) {
 		if n := len(all.Suites); n == 0 || all.Suites[n-1].Name != c.suite {
 			all.Suites = append(all.Suites, xmlSuite{Name: c.suite, Timestamp: o.Began.UTC().Format(time.RFC3339)})
 		}
@@ -93,7 +96,7 @@ func writeJUnit(w io.Writer, o *Outcome, output excerpt, objects []testCase) err
 }
 
 func (s *xmlSuite) addCase(c testCase) {
-	one := xmlCase{Name: c.name, Class: "ctrlplane." + c.suite, Time: formatSeconds(c.seconds), Stderr: strings.Join(c.warnings, "\n")}
+	one := xmlCase{Name: c.name, Class: "ctrlplane." + c.suite, Time: formatSeconds(c.seconds), Stdout: c.simulated, Stderr: strings.Join(c.warnings, "\n")}
 	s.Tests++
 	s.seconds += c.seconds
 	s.Time = formatSeconds(s.seconds)
@@ -142,6 +145,19 @@ func (o *Outcome) assertionCases() []testCase {
 		cases = append(cases, c)
 	}
 	return cases
+}
+
+// addSimulated says in the test case of the strongest claim about the objects what was not run: that of --healthy, of
+// --settle, or else of the command.
+func (o *Outcome) addSimulated(cases []testCase) {
+	for _, rule := range []string{assert.Healthy, assert.Settle} {
+		is := func(c testCase) bool { return c.suite == assertionSuite && c.name == rule && c.skipped == "" }
+		if i := slices.IndexFunc(cases, is); i >= 0 {
+			cases[i].simulated = o.Simulated
+			return
+		}
+	}
+	cases[0].simulated = o.Simulated
 }
 
 // formatSeconds avoids the exponent notation, which the schema does not allow.

@@ -38,6 +38,8 @@ type Outcome struct {
 	NotRun string
 	// Warnings are about the run itself, one line each.
 	Warnings []string
+	// Simulated says in one line which programs and probes of Pods were not run; empty if all were, or if there were no Pods.
+	Simulated string
 	// Kubernetes is the version if the run is one of several with different ones, otherwise empty.
 	Kubernetes string
 }

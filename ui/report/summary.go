@@ -81,6 +81,9 @@ func (s *runSummary) writeMarkdown(w io.Writer, earlier int) error {
 		b.WriteString("\n")
 	}
 	fmt.Fprintf(&b, "%s\n", strings.Join(s.numbers, " · "))
+	if s.Simulated != "" {
+		fmt.Fprintf(&b, "\n%s\n", escapeMarkdown(s.Simulated))
+	}
 	if warnings := s.namedWarnings(); len(warnings) > 0 {
 		fmt.Fprintln(&b)
 		for _, line := range warnings {
@@ -186,6 +189,9 @@ func (s *runSummary) writeSection(w io.Writer, now int64, link string) error {
 		fmt.Fprintf(&b, "%s\n", truncateText(line, 500))
 	}
 	fmt.Fprintf(&b, "%s\n", strings.Join(s.numbers, ", "))
+	if s.Simulated != "" {
+		fmt.Fprintf(&b, "%s\n", truncateText(words.OneLine(s.Simulated), 500))
+	}
 	for _, line := range s.namedWarnings() {
 		fmt.Fprintf(&b, "%s\n", truncateText(words.OneLine(line), 500))
 	}

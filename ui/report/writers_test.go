@@ -110,6 +110,36 @@ func TestJUnitOfAWarning(t *testing.T) {
 	}
 }
 
+// TestJUnitSaysWhatWasNotRun in the test case that claims most about the objects.
+func TestJUnitSaysWhatWasNotRun(t *testing.T) {
+	for want, assertions := range map[string][]assert.Result{
+		"true":      {{Rule: "--no-hot-loop"}},
+		"--settle":  {{Rule: assert.Settle}, {Rule: assert.Healthy, Skipped: "interrupted"}},
+		"--healthy": {{Rule: assert.Settle}, {Rule: assert.Healthy}},
+	} {
+		o := &Outcome{Command: []string{"true"}, Began: runStart, Assertions: assertions, Simulated: "not run: a <b>"}
+		var b bytes.Buffer
+		if err := writeJUnit(&b, o, nil, []testCase{{suite: "cluster", name: "x"}}); err != nil {
+			t.Fatal(err)
+		}
+		var read xmlSuites
+		if err := xml.Unmarshal(b.Bytes(), &read); err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, s := range read.Suites {
+			for _, c := range s.Cases {
+				if c.Stdout == o.Simulated {
+					got = append(got, c.Name)
+				}
+			}
+		}
+		if len(got) != 1 || got[0] != want {
+			t.Errorf("it is in %q, want %q:\n%s", got, want, &b)
+		}
+	}
+}
+
 // TestJUnitEscapesHostileText parses junit.xml with hostile names.
 func TestJUnitEscapesHostileText(t *testing.T) {
 	var cases []testCase
@@ -144,7 +174,7 @@ func TestSummary(t *testing.T) {
 	for range maxNamed + 1 {
 		s.unhealthy = append(s.unhealthy, NotHealthy{Object: deploymentRef("other, 100%: more").String(), Reason: "why"})
 	}
-	warned := &runSummary{Outcome: &Outcome{Command: []string{"true"}, Assertions: []assert.Result{{Rule: assert.Settle}}}, folder: "/out", numbers: []string{"1 s"}}
+	warned := &runSummary{Outcome: &Outcome{Command: []string{"true"}, Assertions: []assert.Result{{Rule: assert.Settle}}, Simulated: "simulated, not run: Job a/b (x *y*, 100%)"}, folder: "/out", numbers: []string{"1 s"}}
 	for i := range maxNamed + 1 {
 		warned.Assertions[0].Warnings = append(warned.Assertions[0].Warnings, fmt.Sprintf("settled, but op/c%d does not run: *why*, 100%%", i))
 	}
@@ -173,7 +203,7 @@ func TestSummary(t *testing.T) {
 func TestNamesAreNotCICommands(t *testing.T) {
 	for _, text := range append(hostileTexts, "x\n::error::y", "x\r\x1b[0Ksection_end:1:ctrlplane_run\r", "\u2066x") {
 		s := &runSummary{
-			Outcome: &Outcome{Command: []string{text}, Code: 125, Err: errors.New(text), Assertions: []assert.Result{{Rule: assert.Settle, Warnings: []string{text}}}}, folder: "/" + text,
+			Outcome: &Outcome{Command: []string{text}, Code: 125, Err: errors.New(text), Simulated: text, Assertions: []assert.Result{{Rule: assert.Settle, Warnings: []string{text}}}}, folder: "/" + text,
 			unhealthy: []NotHealthy{{Object: deploymentRef(text).String(), Reason: text, logs: []containerLog{{Title: text, Short: excerpt{{Omitted: 1, Lines: []string{text}}}}}}},
 			output:    excerpt{{Omitted: 1, Lines: []string{text, text}}},
 			deleted:   Deleted{objects: []deletedObject{{unhealthyObject: unhealthyObject{State: health.State{Ref: deploymentRef(text)}, Reason: text}}}},

@@ -18,17 +18,22 @@ import (
 
 	"github.com/ctrlplane/ctrlplane/internal/limitread"
 	"github.com/ctrlplane/ctrlplane/internal/manifests"
+	"github.com/ctrlplane/ctrlplane/internal/usage"
 	"github.com/ctrlplane/ctrlplane/internal/words"
 )
 
 // maxFileBytes bounds each file of a kustomization.
 const maxFileBytes = 128 << 20
 
-// Build renders the kustomization in a folder.
+// Build renders the kustomization in a folder. An error is a usage.Error, unless a file may not be read.
 func Build(dir string) (manifests.Text, error) {
 	text, err := build(dir)
 	if err != nil {
-		return text, fmt.Errorf("-k %s: %s", dir, words.OneLine(err.Error()))
+		failed := fmt.Errorf("-k %s: %s", dir, words.OneLine(err.Error()))
+		if errors.Is(err, fs.ErrPermission) {
+			return text, failed
+		}
+		return text, usage.Errorf("%w", failed)
 	}
 	return text, nil
 }

@@ -1,0 +1,129 @@
+package manifests
+
+import (
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+
+	yamlv3 "go.yaml.in/yaml/v3"
+)
+
+// origin is where an object was read: a document of a file, or an item of a list in one.
+type origin struct {
+	file  string
+	line  int    // of the document
+	text  []byte // of the document
+	items []int  // index of the item in the list, and so on if that is a list
+}
+
+// String returns the file and the line, for messages.
+func (o origin) String() string { return o.at(o.line) }
+
+func (o origin) at(line int) string {
+	text := fmt.Sprintf("%s:%d", o.file, line)
+	for _, item := range o.items {
+		text += fmt.Sprintf(", item %d", item+1)
+	}
+	return text
+}
+
+// item returns the origin of an item, if the object is a list.
+func (o origin) item(i int) origin {
+	o.items = append(o.items[:len(o.items):len(o.items)], i)
+	return o
+}
+
+// fieldPath matches a path of a field in the message of an API server, such as `.spec.template.spec.containers[name="app"].x: `,
+// `spec.ports[0].port: ` and `"spec.x"`.
+var fieldPath = regexp.MustCompile(`\.?([A-Za-z][\w-]*(?:\.[\w-]+|\[[^\]]*\])+)[:"]`)
+
+// fieldStep matches a step of a path: the name of a field, or what selects the item of a list or the entry of a map.
+var fieldStep = regexp.MustCompile(`\[[^\]]*\]|[^.\[\]]+`)
+
+// ofMessage is String with the line of the first field that a message names, or of the one that lacks it.
+func (o origin) ofMessage(message string) string {
+	var document yamlv3.Node
+	if o.text == nil || yamlv3.Unmarshal(o.text, &document) != nil || len(document.Content) != 1 {
+		return o.String()
+	}
+	object := document.Content[0]
+	for _, i := range o.items {
+		items, _ := findField(object, "items")
+		object = findItem(items, strconv.Itoa(i))
+	}
+	for _, m := range fieldPath.FindAllStringSubmatch(message, -1) {
+		if line := lineOfField(object, fieldStep.FindAllString(m[1], -1)); line > 0 {
+			return o.at(o.line + line - 1)
+		}
+	}
+	return o.String()
+}
+
+// lineOfField returns the line of a field, or of the last one on its path that exists; 0 if none does.
+func lineOfField(node *yamlv3.Node, path []string) (line int) {
+	for _, step := range path {
+		name := strings.Trim(step, "[]")
+		if item := findItem(node, name); item != nil {
+			node, line = item, item.Line
+			continue
+		}
+		value, at := findField(node, name)
+		if value == nil {
+			return line
+		}
+		node, line = value, at
+	}
+	return line
+}
+
+// findField returns the value of a field, and the line of its name.
+func findField(node *yamlv3.Node, name string) (value *yamlv3.Node, line int) {
+	if node = target(node); node == nil || node.Kind != yamlv3.MappingNode {
+		return nil, 0
+	}
+	for i := 0; i+1 < len(node.Content); i += 2 {
+		if node.Content[i].Value == name {
+			return node.Content[i+1], node.Content[i].Line
+		}
+	}
+	return nil, 0
+}
+
+// findItem returns the item of a list that an index, or values of fields as in `name="app"`, selects; nil if none does.
+func findItem(node *yamlv3.Node, selector string) *yamlv3.Node {
+	if node = target(node); node == nil || node.Kind != yamlv3.SequenceNode {
+		return nil
+	}
+	if i, err := strconv.Atoi(selector); err == nil {
+		if i < len(node.Content) {
+			return node.Content[i]
+		}
+		return nil
+	}
+	for _, item := range node.Content {
+		if hasFields(item, selector) {
+			return item
+		}
+	}
+	return nil
+}
+
+func hasFields(item *yamlv3.Node, selector string) bool {
+	for field := range strings.SplitSeq(selector, ",") {
+		name, want, ok := strings.Cut(field, "=")
+		value, _ := findField(item, name)
+		if !ok || value == nil || value.Value != strings.Trim(want, `"`) {
+			return false
+		}
+	}
+	return true
+}
+
+// target follows an alias.
+func target(node *yamlv3.Node) *yamlv3.Node {
+	if node != nil && node.Kind == yamlv3.AliasNode {
+		return node.Alias
+	}
+	return node
+}
