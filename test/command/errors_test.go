@@ -36,6 +36,7 @@ func TestOnlyTheWrongStepFails(t *testing.T) {
 // process, and one that is neither. TestUsageErrors in cmd/ctrlplane has the others.
 func TestUsageErrors(t *testing.T) {
 	t.Parallel()
+	garbage := testutil.WriteFile(t, filepath.Join(t.TempDir(), "garbage"), "garbage: [")
 	for _, tc := range []struct{ args, says string }{
 		{"up extra", "takes no arguments"},
 		{"up --ephemeral --controllers=*,-deploymnt", `unknown controller "deploymnt": did you mean "deployment"?`},
@@ -55,6 +56,8 @@ func TestUsageErrors(t *testing.T) {
 		{"up --with shop=127.0.0.1:8080", `--with: address "127.0.0.1:8080" has no scheme: begin it with http://`},
 		{"up --with http://127.0.0.1:1 --with shop=http://[::1", `--with: address "http://[::1" is not a valid URL`},
 		{"run --kube-apiserver-arg=emulated-version=1.35 -- true", "use --kubernetes"},
+		{"up --ephemeral -f " + garbage, garbage},
+		{"up --ephemeral -f /no/such/file", "/no/such/file"},
 		{"status --version", "unknown flag: --version"}, // which Kubernetes' packages register for the whole process
 	} {
 		t.Run(tc.args, func(t *testing.T) {
@@ -86,8 +89,6 @@ func TestStartErrors(t *testing.T) {
 		{"up --data-dir " + file, "is a file"},
 		{"up --data-dir " + filepath.Dir(file), "contains other files"},
 		{"up --ephemeral --etcd-endpoints http://127.0.0.1:1", "http://127.0.0.1:1"},
-		{"up --ephemeral -f " + file, file},
-		{"up --ephemeral -f /no/such/file", "/no/such/file"},
 		{"kubeconfig", "is not running: start it with"},
 		{"--name other controllers", "--name other up"},
 	} {

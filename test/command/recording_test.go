@@ -107,16 +107,17 @@ func TestRecordingOfFailedStart(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "new")
 	for name, tc := range map[string]struct {
 		args  []string
+		code  int
 		says  []string
 		calls bool
 	}{
-		"locked":   {[]string{"--data-dir", p.Dir}, []string{"is already running"}, false},
-		"port":     {[]string{"--ephemeral", "--port", port}, []string{"port " + port + " is in use"}, false},
-		"manifest": {minimal("--data-dir", dir, "-f", manifest), []string{manifest, "field not declared in schema"}, true},
+		"locked":   {[]string{"--data-dir", p.Dir}, 1, []string{"is already running"}, false},
+		"port":     {[]string{"--ephemeral", "--port", port}, 1, []string{"port " + port + " is in use"}, false},
+		"manifest": {minimal("--data-dir", dir, "-f", manifest), 2, []string{manifest, "field not declared in schema"}, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			file := filepath.Join(t.TempDir(), "a.jsonl")
-			program.RequireFailure(t, program.Command(t, append([]string{"up", "--ui", "none", "--record", file}, tc.args...)...), 1, tc.says...)
+			program.RequireFailure(t, program.Command(t, append([]string{"up", "--ui", "none", "--record", file}, tc.args...)...), tc.code, tc.says...)
 			text, err := os.ReadFile(file)
 			if has := strings.Contains(string(text), `"kind":"called"`); has != tc.calls || err == nil != tc.calls {
 				t.Errorf("has calls: %v, %v", has, err)
