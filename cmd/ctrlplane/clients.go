@@ -21,7 +21,7 @@ kubectl or an operator: the requests per second, the requests, errors and confli
 since the start, the open watches, and the last request. A client is named after its
 program and its user; the program alone is enough where it has one client, or one that
 is connected. The program is that in the user agent, or, if that is the name of a
-library, on Linux, the script or module that the process runs, such as operator.py.
+library, on Linux, the script or module that the process runs, such as site_operator.py.
 A process with several other user agents has several clients, which share its
 connection.
 

@@ -66,7 +66,7 @@ Exit codes: 0 if you quit the view; 128 plus the number of the signal that ended
 		Example: `  ctrlplane dev --crds config/crd/bases -- go run .
   ctrlplane dev --crds config/crd -f config/samples -- go run ./cmd --metrics-bind-address=0
   ctrlplane dev --watch . --watch ../api --crds ../api/crds -- go run .
-  ctrlplane dev --crds crds -f samples -- python3 operator.py
+  ctrlplane dev --crds crds -f samples -- python3 site_operator.py
   ctrlplane dev --keep --name shop -- make run
   ctrlplane dev --with shop=http://localhost:8080/metrics -- go run ./cmd/shop`,
 		Args: requireCommand(`, such as "-- go run ."`),

@@ -152,7 +152,7 @@ func (s liveSource) explainMissing(ctx context.Context, about observe.Object, er
 	now, inspectErr := inspector.Inspect(ctx, about)
 	switch {
 	case now.Gone:
-		return fmt.Errorf("%s: no such object, now or in the recorded history: check its name and namespace", about)
+		return fmt.Errorf("%s: no such object, now or in the recorded history: check its name and its namespace (-n)", about)
 	case inspectErr == nil:
 		return fmt.Errorf("%s: it exists, but no record is about it: it has not changed since the control plane started, or its records were dropped (see --observe-records of up)", about)
 	}

@@ -22,6 +22,9 @@ func Object(verb string, args []string) (kind, name string, err error) {
 	if len(args) == 0 {
 		return "", "", usage.Errorf(`an object is missing: use KIND/NAME, as in "%s deployment/web"`, verb)
 	}
+	if namespace, inIt, ok := strings.Cut(name, "/"); ok && kind != "" && namespace != "" && inIt != "" { // as messages name it
+		return "", "", usage.Errorf(`%s/%s: name the namespace with a flag, as in "%s %s/%s -n %s"`, kind, name, verb, kind, inIt, namespace)
+	}
 	if kind == "" || name == "" || strings.Contains(kind+name, "/") {
 		return "", "", usage.Errorf(`%q does not name an object: use KIND/NAME, as in "%s deployment/web"`, strings.Join(args, " "), verb)
 	}

@@ -26,6 +26,8 @@ func Sources(args []string) []string {
 	switch {
 	case program == "env":
 		return sourcesOfEnv(args[1:])
+	case program == "ctrlplane" && slices.Contains(args, "reconcile"):
+		return sourcesOfReconciler(args)
 	case program == "go" && len(args) > 1 && args[1] == "run":
 		return packageOf(args[2:])
 	case slices.Contains(shells, program):
@@ -55,6 +57,15 @@ func sourcesOfEnv(args []string) []string {
 		return sourcesOfEnv(rest)
 	}
 	return Sources(args)
+}
+
+// sourcesOfReconciler returns the sources of the command that "ctrlplane reconcile KIND -- COMMAND" runs.
+func sourcesOfReconciler(args []string) []string {
+	i := slices.Index(args, "--")
+	if i < 0 || i+1 == len(args) {
+		return nil
+	}
+	return Sources(args[i+1:])
 }
 
 // scriptOf returns the first of some arguments that is a file of that kind.

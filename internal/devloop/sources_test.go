@@ -46,6 +46,8 @@ func TestSources(t *testing.T) {
 		here + "/python3 -m operator":            nil,
 		"python3 -m operator data":               nil, // it may write that
 		"uv run operator.py":                     {"operator.py"},
+		"ctrlplane reconcile sites -- sh run.sh": {"run.sh"},
+		"ctrlplane --name a reconcile sites --":  nil,
 		"java -jar target/operator.jar":          {"target/operator.jar"},
 		"kopf run operator.py":                   nil, // of any other program, it may be what that writes
 		"go run .":                               {"."},

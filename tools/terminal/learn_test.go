@@ -212,7 +212,7 @@ func testLearnKeepsTheNamespace(t *testing.T, p *program.ControlPlane) {
 func testLearnErasesPrompts(t *testing.T, p *program.ControlPlane) {
 	file := program.WriteLesson(t, "## One\n```show\ncommand: seq 101 112\n```\n```ask\nquestion: How many?\nnumber: 12\n```\n")
 	v := startTerminal(t, 100, 24, "--data-dir", p.Dir, "learn", "--yes", file)
-	const prompt = "Press Enter to continue."
+	const prompt = "More: press Enter."
 	v.awaitText(t, prompt)
 	v.pressKeys(t, keyEnter)
 	v.awaitText(t, "Answer:")

@@ -49,7 +49,7 @@ func (r *runner) printPaged(ctx context.Context, text string) error {
 	}
 	for _, part := range r.splitRows(text, room) {
 		if r.shown > 0 && r.shown+r.countRows(part) > room {
-			if err := r.waitForEnter(ctx); err != nil {
+			if err := r.waitForEnter(ctx, "More: press Enter. "); err != nil {
 				return err
 			}
 			r.erasePrompt()

@@ -93,11 +93,11 @@ func (r *runner) waitForEnd(ctx context.Context) error {
 }
 
 // waitForEnter waits until the reader presses Enter, and runs commands in the meantime.
-func (r *runner) waitForEnter(ctx context.Context) error {
+func (r *runner) waitForEnter(ctx context.Context, prompt string) error {
 	if r.Auto || r.replaying {
 		return nil
 	}
-	return r.waitWithPrompt(ctx, "Press Enter to continue. ")
+	return r.waitWithPrompt(ctx, prompt)
 }
 
 func (r *runner) waitWithPrompt(ctx context.Context, prompt string) error {

@@ -220,5 +220,5 @@ func (r *runner) runStep(ctx context.Context, s *Step) error {
 			return nil
 		}
 	}
-	return r.waitForEnter(ctx)
+	return r.waitForEnter(ctx, "Press Enter to continue. ")
 }

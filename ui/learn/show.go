@@ -68,8 +68,8 @@ func (r *runner) formatShown(s *Show, text, command string) string {
 		b.WriteString("  " + r.faint("$ ") + r.bold(command) + "\n")
 	}
 	for i, l := range lines {
-		if i == most {
-			b.WriteString("  " + r.faint("and "+moreLines(len(lines)-most)) + "\n")
+		if i == most && len(lines) > most+1 { // one line needs as much room as the note
+			b.WriteString("  " + r.faint(fmt.Sprintf("and %d more lines", len(lines)-most)) + "\n")
 			break
 		}
 		if width := r.Columns(); width > 4 {
@@ -78,14 +78,6 @@ func (r *runner) formatShown(s *Show, text, command string) string {
 		b.WriteString(strings.TrimRight("  "+l, " ") + "\n")
 	}
 	return b.String() + "\n"
-}
-
-// moreLines is "1 more line" or "2 more lines".
-func moreLines(n int) string {
-	if n == 1 {
-		return "1 more line"
-	}
-	return fmt.Sprintf("%d more lines", n)
 }
 
 // runShownCommand returns the output of a command, which has to succeed.
