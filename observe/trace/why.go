@@ -102,7 +102,7 @@ func (g *graph) why(mine []*Node, records []observe.Record, about observe.Object
 	if n := lastChange(mine, about); n != nil && (what == Created || what == Changed) {
 		c.ignored = g.ignoredEvents(n, o)
 	}
-	if o.What == "" {
+	if o.What == "" || what == Created || what == Changed {
 		c.addFailedEffects(g.failedEffects(about, o.State))
 	}
 	p := c.phrases()
