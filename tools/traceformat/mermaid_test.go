@@ -152,7 +152,7 @@ func TestMermaidReadsSequences(t *testing.T) {
 			t.Errorf("%d actors, want %d, and those of %d controllers: %q", len(got.Actors), want, len(actors), got.Actors)
 		}
 		if strings.HasSuffix(t.Name(), "/hostile") {
-			for _, text := range []string{"a: b: c", "title: x", "::icon", "a # b #59, c", "update ConfigMap x,y:z# status: 422: a: b: c"} {
+			for _, text := range []string{"a: b: c", "title: x", "::icon", "a ＃ b ＃59, c", "update ConfigMap x,y:z＃ status: 422: a: b: c", "{color:＃fff} the rest"} {
 				if !strings.Contains(got.Text, text) {
 					t.Errorf("the picture lacks %q", text)
 				}

@@ -22,7 +22,7 @@ import (
 var hostileTexts = []string{
 	"semi;colon", "a # b #59; c", "%% comment", "a: b: c", "end", "alt else loop", "<br/> <b>bold</b>", "</script><script>alert(1)</script>",
 	`"quoted" 'and' back\slash`, "{braces} [brackets] (round)", "->> -->> -x", "participant api", "control \x00\x07\x1b[31m red\nnext line\r",
-	"right \u202eto left\u202c \u2028 end", "\xff\xfe not UTF-8", "עברית and العربية", "$$x^2$$ `code`", "a-name-that-is-very-long-" + strings.Repeat("x", 400), "+5 -5", "@{ }", "::icon",
+	"right \u202eto left\u202c \u2028 end", "\xff\xfe not UTF-8", "עברית and العربية", "$$x^2$$ `code`", "a-name-that-is-very-long-" + strings.Repeat("x", 400), "+5 -5", "@{ }", "::icon", `style: {color:#fff} the rest`,
 	"over a,b", "as alias", "%%{init: {}}%%", "title: x", "autonumber", "end note", "api", "c1", "outside",
 }
 
