@@ -133,10 +133,21 @@ func writeTrace(cmd *cobra.Command, f trace.Format, write func(io.Writer) error)
 		return err
 	}
 	if n := trace.MermaidLength(diagram.String()); n > trace.MaxMermaid {
-		writeWarning(cmd.ErrOrStderr(), fmt.Sprintf("the diagram has %d characters: Mermaid draws at most %d by default, as on GitHub (maxTextSize): use -o html", n, trace.MaxMermaid))
+		writeWarning(cmd.ErrOrStderr(), fmt.Sprintf("the diagram has %d characters: Mermaid draws at most %d by default, as on GitHub (maxTextSize): %s", n, trace.MaxMermaid, smallerDiagram(cmd)))
 	}
 	_, err := io.WriteString(cmd.OutOrStdout(), diagram.String())
 	return err
+}
+
+// smallerDiagram says which options of "trace" or "why" show a trace that is too long for Mermaid.
+func smallerDiagram(cmd *cobra.Command) string {
+	switch f := cmd.Flags(); {
+	case f.Changed("all"):
+		return "omit --all, or use -o html"
+	case f.Lookup("depth") != nil:
+		return "use -o html, or show less with --since, --depth or --controller"
+	}
+	return "use -o html"
 }
 
 // loadRecords opens the control plane or the recording, resolves the object, and reads the

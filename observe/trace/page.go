@@ -45,7 +45,7 @@ type pageStep struct {
 	Facts  [][2]string `json:"facts"` // names and values
 }
 
-// foldedKind is the kind of a step that stands for several nodes.
+// foldedKind is the kind of a step that stands for several nodes. No node has it.
 const foldedKind Kind = "folded"
 
 // apiServer is the name of the first actor.

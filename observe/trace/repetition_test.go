@@ -188,7 +188,7 @@ func TestMermaidKeepsColons(t *testing.T) {
 			t.Errorf("no %q in\n%s", want, got)
 		}
 	}
-	if got, want := writeString(t, clientTree(), Mermaid, Style{}), "participant c1 as shop-operator (system:serviceaccount:default:bot)"; !strings.Contains(got, want) {
+	if got, want := writeString(t, clientTree(longNames...), Mermaid, Style{}), "participant c1 as shop-operator (system:serviceaccount:default:bot)"; !strings.Contains(got, want) {
 		t.Errorf("no %q in\n%s", want, got)
 	}
 }

@@ -76,12 +76,15 @@ func hostileJournal() (list []observe.Record, about observe.Object) {
 	return list, about
 }
 
+// foldedTree is the name of a trace in which diagrams fold attempts.
+const foldedTree = "folded"
+
 // eachTree calls test with the trace of each scenario, in a format.
 func eachTree(t *testing.T, format trace.Format, test func(t *testing.T, tree *trace.Tree, text string)) {
 	t.Helper()
-	run := func(name string, records []observe.Record, about observe.Object) {
+	run := func(name string, records []observe.Record, about observe.Object, o trace.Options) {
 		t.Run(name, func(t *testing.T) {
-			tree, err := trace.Build(records, about, trace.Options{All: true})
+			tree, err := trace.Build(records, about, o)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -93,10 +96,11 @@ func eachTree(t *testing.T, format trace.Format, test func(t *testing.T, tree *t
 		})
 	}
 	for name, about := range scenarios {
-		run(name, readJournal(t, name), about)
+		run(name, readJournal(t, name), about, trace.Options{All: true})
 	}
 	records, about := hostileJournal()
-	run("hostile", records, about)
+	run("hostile", records, about, trace.Options{All: true})
+	run(foldedTree, readJournal(t, "quota"), scenarios["quota"], trace.Options{})
 }
 
 // countNodes returns the nodes of a tree by their kind.
