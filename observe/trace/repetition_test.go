@@ -135,6 +135,16 @@ func TestDiagramsFoldWhatTheTextFolds(t *testing.T) {
 	}
 }
 
+// The page of a chain begins with the sentence of the text, also if the chain begins with a sync.
+func TestPageOfAChainHasTheSentenceOfTheText(t *testing.T) {
+	const want = "job-controller created Pod retry-9."
+	for _, f := range []Format{Text, HTML} {
+		if got := writeString(t, retriedJob(9, false), f, Style{}); !strings.Contains(got, want) {
+			t.Errorf("%s: no %q in\n%s", f, want, got)
+		}
+	}
+}
+
 // Each step follows from another one that is drawn, also if its cause is folded.
 func TestFoldedStepsHaveCauses(t *testing.T) {
 	greedy := deployment("greedy")
