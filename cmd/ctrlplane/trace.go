@@ -9,7 +9,6 @@ import (
 	"os"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -124,7 +123,7 @@ func (o *traceFlags) run(cmd *cobra.Command, args []string, follow bool, since t
 	return writeTrace(cmd, format, func(out io.Writer) error { return tree.Write(out, format, traceStyle()) })
 }
 
-// writeTrace passes on what write writes in a format, and warns of a diagram that is not drawn where it is pasted.
+// writeTrace writes a trace to stdout, and warns if it is a Mermaid diagram of more than MaxMermaid characters.
 func writeTrace(cmd *cobra.Command, f trace.Format, write func(io.Writer) error) error {
 	if f != trace.Mermaid {
 		return write(cmd.OutOrStdout())
@@ -133,11 +132,22 @@ func writeTrace(cmd *cobra.Command, f trace.Format, write func(io.Writer) error)
 	if err := write(&diagram); err != nil {
 		return err
 	}
-	if n := utf8.RuneCountInString(diagram.String()); n > trace.MaxMermaid {
-		writeWarning(cmd.ErrOrStderr(), fmt.Sprintf("the diagram has %d characters: Mermaid draws at most %d by default, as on GitHub (maxTextSize): use -o html", n, trace.MaxMermaid))
+	if n := trace.MermaidLength(diagram.String()); n > trace.MaxMermaid {
+		writeWarning(cmd.ErrOrStderr(), fmt.Sprintf("the diagram has %d characters: Mermaid draws at most %d by default, as on GitHub (maxTextSize): %s", n, trace.MaxMermaid, smallerDiagram(cmd)))
 	}
 	_, err := io.WriteString(cmd.OutOrStdout(), diagram.String())
 	return err
+}
+
+// smallerDiagram says which options of "trace" or "why" show a trace that is too long for Mermaid.
+func smallerDiagram(cmd *cobra.Command) string {
+	switch f := cmd.Flags(); {
+	case f.Changed("all"):
+		return "omit --all, or use -o html"
+	case f.Lookup("depth") != nil:
+		return "use -o html, or show less with --since, --depth or --controller"
+	}
+	return "use -o html"
 }
 
 // loadRecords opens the control plane or the recording, resolves the object, and reads the

@@ -5,8 +5,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/spf13/cobra"
-
 	"github.com/ctrlplane/ctrlplane/observe/trace"
 )
 
@@ -23,7 +21,7 @@ func TestWarningOfLongDiagrams(t *testing.T) {
 	} {
 		text := strings.Repeat("µ", tc.length)
 		var out, warnings strings.Builder
-		cmd := &cobra.Command{}
+		cmd := newTraceCommand(&target{})
 		cmd.SetOut(&out)
 		cmd.SetErr(&warnings)
 		err := writeTrace(cmd, tc.format, func(w io.Writer) error {
@@ -33,7 +31,7 @@ func TestWarningOfLongDiagrams(t *testing.T) {
 		if err != nil || out.String() != text {
 			t.Errorf("%s: %v, %d bytes are written, want %d", name, err, out.Len(), len(text))
 		}
-		if got := warnings.String(); (got != "") != tc.warned || tc.warned && (!strings.HasPrefix(got, "ctrlplane: warning: the diagram has 50001 characters") || !strings.Contains(got, "-o html")) {
+		if got := warnings.String(); (got != "") != tc.warned || tc.warned && (!strings.HasPrefix(got, "ctrlplane: warning: the diagram has 50001 characters") || !strings.HasSuffix(got, ": use -o html, or show less with --since, --depth or --controller\n")) {
 			t.Errorf("%s: warned %q", name, got)
 		}
 	}

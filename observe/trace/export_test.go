@@ -92,9 +92,27 @@ func TestOTLPIsValid(t *testing.T) {
 
 func TestMermaidIsEscaped(t *testing.T) {
 	text := writeString(t, buildTree(t, "conflict", deployment("busy"), Options{}), Mermaid, Style{})
-	for i, line := range strings.Split(strings.TrimSpace(text), "\n") {
-		if strings.ContainsAny(line, ";#") {
-			t.Errorf("line %d: %q", i+1, line)
+	if strings.Contains(text, ";") {
+		t.Errorf("a semicolon in:\n%s", text)
+	}
+	for text, want := range map[string]string{
+		"a # b #59; c":                 "a ＃ b ＃59, c",
+		"%% comment":                   "% comment",
+		`Site style: 422: "{a:#fff}"`:  `Site style: 422: "{a:＃fff}"`, // an entity would lose its semicolon: Mermaid reads a style
+		"system:serviceaccount:shop:a": "system:serviceaccount:shop:a",
+		"two\nlines":                   "two lines",
+	} {
+		if got := escapeMermaid(text); got != want {
+			t.Errorf("%q: got %q, want %q", text, got, want)
+		}
+	}
+}
+
+// Mermaid counts as JavaScript does.
+func TestMermaidLength(t *testing.T) {
+	for diagram, want := range map[string]int{"": 0, "a b": 3, "é→": 2, "😀": 2} {
+		if got := MermaidLength(diagram); got != want {
+			t.Errorf("%q: %d, want %d", diagram, got, want)
 		}
 	}
 }

@@ -16,28 +16,26 @@ func TestWhySaysWhichEffectsFail(t *testing.T) {
 	exists := observe.Called{Verb: "create", Status: 409, Error: `pods "a" already exists`}
 	for name, tc := range map[string]struct {
 		calls []observe.Called // of the operator
-		what  What
 		want  []string
 	}{
-		"refused":         {[]observe.Called{refused}, "", []string{"shop-operator fails to create Pod a, once: 403: configmaps is forbidden."}},
-		"again and again": {[]observe.Called{refused, refused, refused}, "", []string{"shop-operator fails to create Pod a, 3 times in a row: 403: configmaps is forbidden."}},
-		"then created":    {[]observe.Called{refused, {Verb: "create", Status: 201}}, "", nil},
-		"conflict":        {[]observe.Called{{Verb: "update", Status: 409, Conflict: true}}, "", nil},
-		"conflicts without end": {slices.Repeat([]observe.Called{{Verb: "update", Status: 409, Conflict: true}}, 6), "",
+		"refused":         {[]observe.Called{refused}, []string{"shop-operator fails to create Pod a, once: 403: configmaps is forbidden."}},
+		"again and again": {[]observe.Called{refused, refused, refused}, []string{"shop-operator fails to create Pod a, 3 times in a row: 403: configmaps is forbidden."}},
+		"then created":    {[]observe.Called{refused, {Verb: "create", Status: 201}}, nil},
+		"conflict":        {[]observe.Called{{Verb: "update", Status: 409, Conflict: true}}, nil},
+		"conflicts without end": {slices.Repeat([]observe.Called{{Verb: "update", Status: 409, Conflict: true}}, 6),
 			[]string{"shop-operator fails to update Pod a, 6 times in a row: conflict: the object has been modified."}},
-		"injected conflict":            {[]observe.Called{{Verb: "update", Status: 409, Conflict: true, Error: observe.InjectedFault}}, "", nil},
-		"created if it does not exist": {[]observe.Called{{Verb: "patch", Status: 404, Error: `pods "a" not found`}, {Verb: "create", Status: 201}}, "", nil},
-		"created, or updated":          {[]observe.Called{exists, {Verb: "update"}, exists, {Verb: "update"}}, "", nil},
-		"exists, and is another one's": {[]observe.Called{exists, exists}, "", []string{`shop-operator fails to create Pod a, 2 times in a row: 409: pods "a" already exists.`}},
-		"exists, and is its own":       {[]observe.Called{{Verb: "create", Status: 201}, exists, exists}, "", nil},
-		"created for another object": {[]observe.Called{{Verb: "create", Status: 201, Cause: 98}, exists}, "",
+		"injected conflict":            {[]observe.Called{{Verb: "update", Status: 409, Conflict: true, Error: observe.InjectedFault}}, nil},
+		"created if it does not exist": {[]observe.Called{{Verb: "patch", Status: 404, Error: `pods "a" not found`}, {Verb: "create", Status: 201}}, nil},
+		"created, or updated":          {[]observe.Called{exists, {Verb: "update"}, exists, {Verb: "update"}}, nil},
+		"exists, and is another one's": {[]observe.Called{exists, exists}, []string{`shop-operator fails to create Pod a, 2 times in a row: 409: pods "a" already exists.`}},
+		"exists, and is its own":       {[]observe.Called{{Verb: "create", Status: 201}, exists, exists}, nil},
+		"created for another object": {[]observe.Called{{Verb: "create", Status: 201, Cause: 98}, exists},
 			[]string{`shop-operator fails to create Pod a, once: 409: pods "a" already exists.`}},
-		"its own was replaced": {[]observe.Called{{Verb: "create", Status: 201}, {Verb: "delete"}, exists}, "",
+		"its own was replaced": {[]observe.Called{{Verb: "create", Status: 201}, {Verb: "delete"}, exists},
 			[]string{`shop-operator fails to create Pod a, once: 409: pods "a" already exists.`}},
-		"is being deleted": {[]observe.Called{{Verb: "create", Status: 409, Error: `object is being deleted: pods "a" already exists`}, {Verb: "patch"}}, "",
+		"is being deleted": {[]observe.Called{{Verb: "create", Status: 409, Error: `object is being deleted: pods "a" already exists`}, {Verb: "patch"}},
 			[]string{`shop-operator fails to create Pod a, once: 409: object is being deleted: pods "a" already exists.`}},
-		"only one verb is refused": {[]observe.Called{{Verb: "update", Status: 403, Error: "forbidden"}, {Verb: "patch"}}, "", []string{"shop-operator fails to update Pod a, once: 403: forbidden."}},
-		"its last change":          {[]observe.Called{refused}, Created, nil},
+		"only one verb is refused": {[]observe.Called{{Verb: "update", Status: 403, Error: "forbidden"}, {Verb: "patch"}}, []string{"shop-operator fails to update Pod a, once: 403: forbidden."}},
 	} {
 		calls := slices.Concat([]observe.Called{{Verb: "create", Status: 201, ResourceVersion: "7", Wrote: deploymentWritten("7", false)}}, tc.calls)
 		records := clientCalls(calls...)
@@ -54,12 +52,35 @@ func TestWhySaysWhichEffectsFail(t *testing.T) {
 		records = append(records, observe.Record{Seq: 99, Time: records[0].Time.Add(1), Event: &observe.Delivered{
 			Controller: "shop-operator", Change: observe.Added, Object: deployment("web"), ResourceVersion: "7",
 		}})
-		chain, err := Why(records, deployment("web"), Options{What: tc.what})
+		chain, err := Why(records, deployment("web"), Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
 		if !slices.Equal(chain.Failing, tc.want) {
 			t.Errorf("%s: got %s", name, fmt.Sprintf("%q", chain.Failing))
+		}
+	}
+}
+
+// What fails is said with the creation and the last change of an object, also if one of these is asked for.
+func TestWhySaysWithEachChangeWhatFails(t *testing.T) {
+	records := clientCalls(
+		observe.Called{Verb: "create", Status: 201, ResourceVersion: "7", Wrote: deploymentWritten("7", false)},
+		observe.Called{Verb: "patch", ResourceVersion: "8", Wrote: deploymentWritten("8", false)},
+		observe.Called{Verb: "create", Status: 403, Error: "configmaps is forbidden", Cause: 99})
+	failed := records[2].Event.(*observe.Called)
+	failed.Controller, failed.Object = "shop-operator", pod("a")
+	records = append(records, observe.Record{Seq: 99, Time: records[0].Time.Add(1), Event: &observe.Delivered{
+		Controller: "shop-operator", Change: observe.Added, Object: deployment("web"), ResourceVersion: "7",
+	}})
+	want := []string{"shop-operator fails to create Pod a, once: 403: configmaps is forbidden."}
+	for _, what := range []What{"", Created, Changed} {
+		chain, err := Why(records, deployment("web"), Options{What: what})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !slices.Equal(chain.Failing, want) {
+			t.Errorf("%q: got %q", what, chain.Failing)
 		}
 	}
 }

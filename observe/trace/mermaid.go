@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"unicode/utf16"
 
 	"github.com/ctrlplane/ctrlplane/internal/words"
 )
@@ -11,6 +12,9 @@ import (
 // MaxMermaid is how many characters a diagram may have by Mermaid's default of maxTextSize. In place of a longer one, GitHub
 // and others show an error.
 const MaxMermaid = 50_000
+
+// MermaidLength returns how many characters Mermaid counts in a diagram: units of UTF-16.
+func MermaidLength(diagram string) int { return len(utf16.Encode([]rune(diagram))) }
 
 // writeMermaid draws a sequence diagram of writes, events and syncs.
 func (t *Tree) writeMermaid(w io.Writer) error {
@@ -70,7 +74,8 @@ func (p phrases) diagramSteps(steps []step, names map[string]string) []string {
 }
 
 // escapeMermaid replaces characters with a meaning in Mermaid: a line may end with a semicolon, and comments begin with # or %%.
-// Behind the first colon of a line and in the name of a participant, others have none.
+// Behind the first colon of a line and in the name of a participant, others have none. The entity #35; would not do: behind the
+// word "style", Mermaid drops the semicolon of the last one and, with it, the rest of the line.
 func escapeMermaid(s string) string {
-	return strings.NewReplacer(";", ",", "#", "#35;", "%%", "%").Replace(words.OneLine(s))
+	return strings.NewReplacer(";", ",", "#", "＃", "%%", "%").Replace(words.OneLine(s))
 }

@@ -45,8 +45,8 @@ type pageStep struct {
 	Facts  [][2]string `json:"facts"` // names and values
 }
 
-// folded is the kind of a step that stands for several nodes.
-const folded Kind = "folded"
+// foldedKind is the kind of a step that stands for several nodes. No node has it.
+const foldedKind Kind = "folded"
 
 // apiServer is the name of the first actor.
 const apiServer = "API server"
@@ -79,11 +79,11 @@ func (p phrases) newDiagram(t *Tree) diagram {
 	for i, s := range steps {
 		n := s.first()
 		drawn := pageStep{
-			Kind: n.Kind, Actor: at[p.actor(n)], Clock: "+" + p.formatOffset(n.After), Label: words.OneLine(p.stepLabel(n)), Tone: stepTone(n),
+			Kind: n.Kind, Actor: at[p.actor(n)], Clock: "+" + p.formatOffset(n.After), Label: words.OneLine(p.stepLabel(n)), Tone: stepTone(s.shown),
 			Cause: -1, Facts: p.stepFacts(n),
 		}
 		if s.folded != "" {
-			drawn.Kind, drawn.Label, drawn.Facts = folded, s.foldedText(), [][2]string{{"What", s.foldedText() + seeAll}}
+			drawn.Kind, drawn.Label, drawn.Facts = foldedKind, s.foldedText(), [][2]string{{"What", s.foldedText() + seeAll}}
 		}
 		if n.Cause != nil {
 			if from, known := index[n.Cause.ID]; known && from != i {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -43,11 +44,14 @@ func hostileTree() *Tree {
 	return &Tree{About: about, Start: start, Took: time.Second, Missed: 7, Roots: []*Node{root}}
 }
 
-// clientTree has writes of clients with long names.
-func clientTree() *Tree {
+// longNames are long names of clients.
+var longNames = []string{"shop-operator (system:serviceaccount:default:bot)", "kubectl (kubernetes-admin)", "controller-manager-of-the-shop (system:serviceaccount:shop-production:operator)"}
+
+// clientTree has writes of clients and controllers.
+func clientTree(names ...string) *Tree {
 	about := deployment("web")
 	t := &Tree{About: about}
-	for i, name := range []string{"shop-operator (system:serviceaccount:default:bot)", "kubectl (kubernetes-admin)", "controller-manager-of-the-shop (system:serviceaccount:shop-production:operator)"} {
+	for i, name := range names {
 		t.Roots = append(t.Roots, &Node{ID: fmt.Sprint("call", i), Kind: Call, Controller: name, Verb: "update", Object: &about, Status: 200, root: true, byClient: true})
 	}
 	return t
@@ -157,10 +161,17 @@ func TestWriteBrowserPages(t *testing.T) {
 	}
 	empty, greedy := &Tree{About: deployment("web"), Roots: []*Node{}}, deployment("greedy")
 	greedy.Namespace = "small"
+	widget := loopJournal(120, 0, "")
+	loop, err := Build(widget, widget[0].Event.(*observe.Delivered).Object, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
 	for name, tree := range map[string]*Tree{
-		"trace-cascade": buildTree(t, "cascade", deployment("web"), Options{}), "trace-conflict": buildTree(t, "conflict", deployment("busy"), Options{}),
+		"trace-loop": loop, "trace-cascade": buildTree(t, "cascade", deployment("web"), Options{}), "trace-conflict": buildTree(t, "conflict", deployment("busy"), Options{}),
 		"trace-rollout": buildTree(t, "rollout", deployment("web"), Options{}), "trace-hostile": hostileTree(), "trace-empty": empty,
-		"trace-client": clientTree(), "trace-folded": buildTree(t, "quota", greedy, Options{}),
+		"trace-client": clientTree(longNames...), "trace-wide": clientTree(append(slices.Clone(longNames),
+			"horizontal-pod-autoscaler-controller", "job-controller", "replicaset-controller", "deployment-controller", "endpointslice-controller", "kube-scheduler", "simulated-kubelet", "garbage-collector-controller")...),
+		"trace-folded": buildTree(t, "quota", greedy, Options{}),
 	} {
 		page := writeString(t, tree, HTML, Style{})
 		if err := os.WriteFile(filepath.Join(*pagesDir, name+".html"), []byte(page), 0o600); err != nil {

@@ -98,19 +98,24 @@ func TestDiagramsFoldWhatTheTextFolds(t *testing.T) {
 	tree := func(journal string, about observe.Object) func(all bool) writer {
 		return func(all bool) writer { return buildTree(t, journal, about, Options{All: all}) }
 	}
-	loop := loopJournal(60, 0, "")
-	widget := loop[0].Event.(*observe.Delivered).Object
-	hint := regexp.MustCompile(`… .*: --all shows them`)
-	for name, build := range map[string]func(all bool) writer{ // the chain begins with a sync
-		"attempts": tree("quota", greedy),
-		"rounds": func(all bool) writer {
-			tree, err := Build(loop, widget, Options{All: all})
+	rounds := func(change observe.Change) func(all bool) writer { // of which the first one is an event of this kind
+		loop := loopJournal(60, 0, "")
+		first := loop[0].Event.(*observe.Delivered)
+		first.Change = change
+		return func(all bool) writer {
+			tree, err := Build(loop, first.Object, Options{All: all})
 			if err != nil {
 				t.Fatal(err)
 			}
 			return tree
-		},
-		"chain": func(all bool) writer { return retriedJob(9, all) },
+		}
+	}
+	hint := regexp.MustCompile(`… .*: --all shows them`)
+	for name, build := range map[string]func(all bool) writer{
+		"attempts":                 tree("quota", greedy),
+		"rounds":                   rounds(observe.Updated),
+		"rounds behind a creation": rounds(observe.Added),
+		"chain":                    func(all bool) writer { return retriedJob(9, all) },
 	} {
 		hints := hint.FindAllString(writeString(t, build(false), Text, Style{}), -1)
 		if len(hints) == 0 {
@@ -130,20 +135,30 @@ func TestDiagramsFoldWhatTheTextFolds(t *testing.T) {
 	}
 }
 
+// The page of a chain begins with the sentence of the text, also if the chain begins with a sync.
+func TestPageOfAChainHasTheSentenceOfTheText(t *testing.T) {
+	const want = "job-controller created Pod retry-9."
+	for _, f := range []Format{Text, HTML} {
+		if got := writeString(t, retriedJob(9, false), f, Style{}); !strings.Contains(got, want) {
+			t.Errorf("%s: no %q in\n%s", f, want, got)
+		}
+	}
+}
+
 // Each step follows from another one that is drawn, also if its cause is folded.
 func TestFoldedStepsHaveCauses(t *testing.T) {
 	greedy := deployment("greedy")
 	greedy.Namespace = "small"
 	steps := phrases{}.newDiagram(buildTree(t, "quota", greedy, Options{})).Steps
-	folded := 0
+	n := 0
 	for i, s := range steps {
 		if s.Cause >= i || s.Cause < 0 && i > 0 {
 			t.Errorf("step %d %q has cause %d", i, s.Label, s.Cause)
 		}
-		if s.Kind != "folded" {
+		if s.Kind != foldedKind {
 			continue
 		}
-		folded++
+		n++
 		if s.Tone != "bad" || s.Label != strings.TrimSuffix(s.Facts[0][1], ": --all shows them") {
 			t.Errorf("step %d: %+v", i, s)
 		}
@@ -151,8 +166,26 @@ func TestFoldedStepsHaveCauses(t *testing.T) {
 			t.Errorf("nothing follows from step %d", i)
 		}
 	}
-	if folded == 0 {
+	if n == 0 {
 		t.Error("nothing is folded")
+	}
+}
+
+// Attempts that have failed are drawn as failures, also if each of them begins with an event of its own.
+func TestFoldedFailuresHaveTheirTone(t *testing.T) {
+	about := deployment("web")
+	root := &Node{ID: "root", Kind: Call, Controller: "kubectl (admin)", Verb: "create", Object: &about, Status: 201, root: true}
+	for i := range 6 {
+		seen := pod(fmt.Sprintf("web-%d", i))
+		event := &Node{ID: fmt.Sprintf("e%d", i), Kind: Event, Controller: "deployment-controller", Change: observe.Updated, Object: &seen, Cause: &Cause{ID: "root"}}
+		event.Children = []*Node{{ID: fmt.Sprintf("s%d", i), Kind: Sync, Controller: "deployment-controller", Key: "default/web", Failed: true, Error: "no quota", Cause: &Cause{ID: event.ID}}}
+		root.Children = append(root.Children, event)
+	}
+	const label = "… 4 more attempts failed in the same way"
+	steps := phrases{}.newDiagram(&Tree{About: about, Roots: []*Node{root}}).Steps
+	i := slices.IndexFunc(steps, func(s pageStep) bool { return s.Label == label })
+	if i < 0 || steps[i].Tone != "bad" {
+		t.Errorf("no failed step %q in %+v", label, steps)
 	}
 }
 
@@ -165,7 +198,7 @@ func TestMermaidKeepsColons(t *testing.T) {
 			t.Errorf("no %q in\n%s", want, got)
 		}
 	}
-	if got, want := writeString(t, clientTree(), Mermaid, Style{}), "participant c1 as shop-operator (system:serviceaccount:default:bot)"; !strings.Contains(got, want) {
+	if got, want := writeString(t, clientTree(longNames...), Mermaid, Style{}), "participant c1 as shop-operator (system:serviceaccount:default:bot)"; !strings.Contains(got, want) {
 		t.Errorf("no %q in\n%s", want, got)
 	}
 }

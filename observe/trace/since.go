@@ -1,6 +1,7 @@
 package trace
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/ctrlplane/ctrlplane/observe"
@@ -85,14 +86,17 @@ func (g *graph) noteReplaced() {
 	}
 }
 
-// hint names the command that shows more about a later write.
+// hint names the command or the key that shows more about a later write.
 func (c *Chain) hint(n *Node) string {
-	command, shows := c.whyDeleted, "why"
+	what, command, shows := Deleted, c.whyDeleted, "why"
 	switch {
 	case n.creates(), n.Verb == observe.VerbRestore && !n.Gone, c.isRemovedApart(n):
 		return ""
 	case !n.marks(&c.About) && n.writeEffect(c.About) == Changed:
-		command, shows = c.whyChanged, "the last change"
+		what, command, shows = Changed, c.whyChanged, "the last change"
+	}
+	if c.Next() == what {
+		command = cmp.Or(c.whyNext, command)
 	}
 	if command == "" {
 		return ""

@@ -2,10 +2,11 @@ package trace
 
 import "slices"
 
-// step is what a diagram draws in one place: a node or, where the text folds what repeats, several.
+// step is what a diagram draws on one row: a node or, where the text folds what repeats, a label for several.
 type step struct {
 	nodes  []*Node // that it stands for, at least one
-	folded string  // what is said in place of them; "" = the only node is drawn
+	shown  *Node   // whose outcome is that of the step
+	folded string  // a label instead of the nodes; empty if the only one is drawn
 }
 
 // first returns the node whose time and actor are those of the step.
@@ -49,30 +50,35 @@ func (d *treeDrawing) addItems(items []item) {
 		for _, it := range l.folded {
 			nodes = append(nodes, it.nodesUpTo(nil)...)
 		}
-		d.fold(l.describeFolded(), nodes)
+		d.fold(l.describeFolded(), l.node, nodes)
 	}
 }
 
-// addBranch adds an item and what follows from it.
+// addBranch adds an item and what follows from it. The only write of a sync belongs to the item, as the text has it on
+// the same line.
 func (d *treeDrawing) addBranch(it item) {
 	if r, ok := d.rounds[it.node]; ok {
-		d.fold(describeRounds(r.count), it.nodesUpTo(r.next.node))
+		d.fold(describeRounds(r.count), it.node, it.nodesUpTo(r.next.node))
 		d.addBranch(r.next)
 		return
 	}
-	for _, n := range []*Node{it.top, it.node} {
+	nodes := []*Node{it.top, it.node}
+	if write := it.node.onlyWrite(); write != nil {
+		nodes = append(nodes, write)
+	}
+	for _, n := range nodes {
 		if !d.drawn[n] {
 			d.drawn[n] = true
-			d.steps = append(d.steps, step{nodes: []*Node{n}})
+			d.steps = append(d.steps, step{nodes: []*Node{n}, shown: n})
 		}
 	}
-	d.addItems(childItems(it.node))
+	d.addItems(childItems(nodes[len(nodes)-1]))
 }
 
-// fold adds a step in place of nodes, except for an event that is drawn.
-func (d *treeDrawing) fold(what string, nodes []*Node) {
+// fold adds a step with the outcome of shown in place of nodes, except for an event that is drawn.
+func (d *treeDrawing) fold(what string, shown *Node, nodes []*Node) {
 	nodes = slices.DeleteFunc(nodes, func(n *Node) bool { return d.drawn[n] })
-	d.steps = append(d.steps, step{nodes, what})
+	d.steps = append(d.steps, step{nodes, shown, what})
 }
 
 // nodesUpTo returns the nodes of an item and of those below it, except for those of and below another one.
@@ -90,7 +96,7 @@ func (it item) nodesUpTo(next *Node) (list []*Node) {
 	return list
 }
 
-// drawnSteps returns the steps of a chain, of whose links nodes are copies in the opposite order.
+// drawnSteps returns the steps of a chain; nodes are copies of its links, oldest first.
 func (c *Chain) drawnSteps(nodes []*Node) (steps []step) {
 	folded := c.foldedRounds()
 	for i := len(nodes); i > 0; {
@@ -98,7 +104,7 @@ func (c *Chain) drawnSteps(nodes []*Node) (steps []step) {
 		if link := len(nodes) - i; len(folded) > 0 && link == folded[0].from {
 			from, what, folded = len(nodes)-folded[0].to, folded[0].what, folded[1:]
 		}
-		steps = append(steps, step{nodes[from:to], what})
+		steps = append(steps, step{nodes[from:to], nodes[from], what})
 		i = from
 	}
 	slices.Reverse(steps)

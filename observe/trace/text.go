@@ -146,7 +146,7 @@ func (p *painter) writeBranch(it item, lead, chain, rest string, all bool) {
 	}
 	n, text := it.node, p.describeItem(it)
 	if c := n.onlyWrite(); c != nil {
-		n, text = c, p.describeFolded(it, c)
+		n, text = c, p.describeSyncAndWrite(it, c)
 	}
 	items := foldRepeated(childItems(n), all)
 	under, notes := rest, rest+continued
@@ -206,8 +206,8 @@ func (n *Node) onlyWrite() (only *Node) {
 	return only
 }
 
-// describeFolded describes a sync and its only write on one line.
-func (p *painter) describeFolded(it item, write *Node) string {
+// describeSyncAndWrite describes a sync and its only write on one line.
+func (p *painter) describeSyncAndWrite(it item, write *Node) string {
 	s := p.controllerName(it.top.Controller) + " "
 	if it.top != it.node {
 		s += describeChange(it.top) + p.laterNote(it) + ", "

@@ -37,6 +37,8 @@ type Options struct {
 	AtEnd bool
 	// WhyDeleted is the command that explains the deletion of the object, WhyChanged that of its last change.
 	WhyDeleted, WhyChanged string
+	// WhyNext is the key that explains Chain.Next, instead of these commands; may be empty.
+	WhyNext string
 	// Now says what is wrong with the object at present; empty if nothing is.
 	Now string
 	// Failing says which keys of the object fail, one sentence each.

@@ -26,6 +26,15 @@ const (
 	Failed  What = "failed"
 )
 
+// ParseWhat returns the change that a string names; the zero value for "".
+func ParseWhat(s string) (What, error) {
+	names := []What{"", Created, Changed, Deleted, Refused, Failed}
+	if !slices.Contains(names, What(s)) {
+		return "", fmt.Errorf("%q is not a change of an object: use one of %q", s, names[1:])
+	}
+	return What(s), nil
+}
+
 // Chain is the chain of causes of a change.
 type Chain struct {
 	About observe.Object `json:"about"`
@@ -56,6 +65,7 @@ type Chain struct {
 	all             bool                     // the text leaves nothing out
 	whyDeleted      string                   // as Options.WhyDeleted
 	whyChanged      string                   // as Options.WhyChanged
+	whyNext         string                   // as Options.WhyNext
 	quoted          *observe.KubernetesEvent // which the client that deletes the object wrote about it just before
 	refused         []*Node                  // evictions of the Pod that a PodDisruptionBudget did not allow before it was evicted
 	held            bool                     // the object is marked as deleted, and nothing has removed it
@@ -102,7 +112,7 @@ func (g *graph) why(mine []*Node, records []observe.Record, about observe.Object
 	if n := lastChange(mine, about); n != nil && (what == Created || what == Changed) {
 		c.ignored = g.ignoredEvents(n, o)
 	}
-	if o.What == "" {
+	if o.What == "" || what == Created || what == Changed {
 		c.addFailedEffects(g.failedEffects(about, o.State))
 	}
 	p := c.phrases()
@@ -111,6 +121,15 @@ func (g *graph) why(mine []*Node, records []observe.Record, about observe.Object
 		c.Failing = append(c.Failing, p.describeFailedEffect(f, o.State.Time))
 	}
 	return c, nil
+}
+
+// Next returns the recorded change that comes after the explained one, in a circle; "" without another one.
+func (c *Chain) Next() What {
+	at := slices.Index(c.Recorded, c.What)
+	if len(c.Recorded) == 0 || len(c.Recorded) == 1 && at == 0 {
+		return ""
+	}
+	return c.Recorded[(at+1)%len(c.Recorded)]
 }
 
 // explainable returns the changes other than refused and failed ones that can be explained.
@@ -224,7 +243,7 @@ func (n *Node) wroteTo(about observe.Object) (deleted, wrote bool) {
 }
 
 func newChain(about observe.Object, what What, n *Node, o Options) *Chain {
-	c := &Chain{About: about, What: what, Missed: o.Missed, completeAfter: o.CompleteAfter, all: o.All, whyDeleted: o.WhyDeleted, whyChanged: o.WhyChanged, Now: o.Now, Failing: o.Failing, Working: o.Working}
+	c := &Chain{About: about, What: what, Missed: o.Missed, completeAfter: o.CompleteAfter, all: o.All, whyDeleted: o.WhyDeleted, whyChanged: o.WhyChanged, whyNext: o.WhyNext, Now: o.Now, Failing: o.Failing, Working: o.Working}
 	end := n.End()
 	for ; n != nil; n = n.causedBy {
 		c.Links = append(c.Links, n)

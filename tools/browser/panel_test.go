@@ -136,15 +136,34 @@ func TestWebPageTraceOfAHotLoop(t *testing.T) {
 	}
 }
 
-// TestWebPageExplainsEachChange begins with the change of a line of the activity, and goes on to the others.
+// TestWebPageChangesOfRecords: a Kubernetes Event, which is shown as a line about another object, and a dry run are no change.
+func TestWebPageChangesOfRecords(t *testing.T) {
+	t.Parallel()
+	p := openClass(t, 1280, 720, nil)
+	for record, want := range map[string]string{
+		`{verb: "create", status: 201}`:                               "created",
+		`{verb: "create", status: 201, event: {reason: "Scheduled"}}`: "undefined",
+		`{verb: "patch", status: 200}`:                                "changed",
+		`{verb: "patch", status: 200, dryRun: true}`:                  "undefined",
+		`{verb: "create", status: 201, subresource: "eviction"}`:      "deleted",
+		`{verb: "delete", status: 409}`:                               "undefined",
+	} {
+		if got := evaluate[string](p.browser, `import("/js/causes.js").then((m) => String(m.changeOf({kind: "called", ...`+record+`})))`); got != want {
+			t.Errorf("%s: %s, want %s", record, got, want)
+		}
+	}
+}
+
+// TestWebPageExplainsEachChange begins with the creation, the last change or the deletion, whichever a line of the activity
+// is, and goes on to the others.
 func TestWebPageExplainsEachChange(t *testing.T) {
 	t.Parallel()
 	p := openClass(t, 1280, 720, nil)
 	p.await(`!picture.session.fresh`)
 	about := observe.Object{Resource: "configmaps", Kind: "ConfigMap", Namespace: "default", Name: "asked"}
 	p.class.change(func() {
-		for i, verb := range []string{"create", "patch", "delete"} {
-			p.class.append(&observe.Called{Controller: "kubectl (kubernetes-admin)", Client: &observe.Caller{}, Verb: verb, Object: about, Status: []int{201, 200, 200}[i], ResourceVersion: []string{"7", "8", ""}[i]})
+		for i, verb := range []string{"create", "patch", "patch", "delete"} {
+			p.class.append(&observe.Called{Controller: "kubectl (kubernetes-admin)", Client: &observe.Caller{}, Verb: verb, Object: about, Status: []int{201, 200, 200, 200}[i], ResourceVersion: []string{"7", "8", "9", ""}[i]})
 		}
 	})
 	const line = `[...document.querySelectorAll("#feed li button")].find((l) => l.textContent.includes("changes") && l.textContent.includes("asked"))`

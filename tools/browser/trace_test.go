@@ -156,7 +156,7 @@ func TestTracePageWithoutSteps(t *testing.T) {
 	b.requireShown("without steps", 0)
 }
 
-// The names above the columns are complete, at any zoom: a client's has its user, too.
+// The names above the columns are complete, also above many and zoomed out: a client's has its user, too.
 func TestTracePageNamesActors(t *testing.T) {
 	t.Parallel()
 	const outside = `(() => {
@@ -165,16 +165,19 @@ func TestTracePageNamesActors(t *testing.T) {
 			return s.getBoundingClientRect().top < frame.top || s.scrollHeight > s.clientHeight;
 		}).map((s) => s.title);
 	})()`
-	b := openPage(t, "trace-client", 1200, 700)
-	b.saveScreenshot("trace-client")
-	for _, key := range []string{"", "+", "0", "-"} {
-		if key != "" {
-			b.do(chromedp.KeyEvent(key))
-		}
-		if cut := evaluate[[]string](b, outside); len(cut) > 0 {
-			t.Errorf("after %q these names are cut: %q", key, cut)
+	for page, keys := range map[string]string{"trace-client": " +0-", "trace-wide": " ---"} {
+		b := openPage(t, page, 1280, 700)
+		b.saveScreenshot(page)
+		for _, key := range keys {
+			if key != ' ' {
+				b.do(chromedp.KeyEvent(string(key)))
+			}
+			if cut := evaluate[[]string](b, outside); len(cut) > 0 {
+				t.Errorf("%s, after %q at scale %.2f these names are cut: %q", page, key, b.scale(), cut)
+			}
 		}
 	}
+	b := openPage(t, "trace-client", 1280, 700)
 	const text = `document.querySelectorAll("#actors span")[1].innerText`
 	if got, want := evaluate[string](b, text), "shop-operator\n(system:serviceaccount:default:bot)"; got != want {
 		t.Errorf("the name of the client is %q, want %q", got, want)
@@ -185,8 +188,20 @@ func TestTracePageNamesActors(t *testing.T) {
 func TestTracePageWithEndlessNames(t *testing.T) {
 	t.Parallel()
 	b := openPage(t, "trace-hostile", 1280, 800)
-	if high := evaluate[float64](b, `document.getElementById("actors").offsetHeight`); high > 150 {
+	if high := evaluate[float64](b, `document.getElementById("actors").offsetHeight`); high > 240 {
 		t.Errorf("the names are %v pixels high", high)
+	}
+}
+
+// A label that says what is folded is complete.
+func TestTracePageOfALongLoop(t *testing.T) {
+	t.Parallel()
+	b := openPage(t, "trace-loop", 1280, 800)
+	if label, want := evaluate[string](b, `document.querySelector(".step.folded text.label").textContent`), "… 118 more rounds of this loop, each caused by the one before"; label != want {
+		t.Errorf("the label is %q, want %q", label, want)
+	}
+	if out := evaluate[int](b, labelsOutside); out > 0 {
+		t.Errorf("%d labels are not within the picture", out)
 	}
 }
 

@@ -22,7 +22,7 @@ import (
 var hostileTexts = []string{
 	"semi;colon", "a # b #59; c", "%% comment", "a: b: c", "end", "alt else loop", "<br/> <b>bold</b>", "</script><script>alert(1)</script>",
 	`"quoted" 'and' back\slash`, "{braces} [brackets] (round)", "->> -->> -x", "participant api", "control \x00\x07\x1b[31m red\nnext line\r",
-	"right \u202eto left\u202c \u2028 end", "\xff\xfe not UTF-8", "עברית and العربية", "$$x^2$$ `code`", "a-name-that-is-very-long-" + strings.Repeat("x", 400), "+5 -5", "@{ }", "::icon",
+	"right \u202eto left\u202c \u2028 end", "\xff\xfe not UTF-8", "עברית and العربية", "$$x^2$$ `code`", "a-name-that-is-very-long-" + strings.Repeat("x", 400), "+5 -5", "@{ }", "::icon", `style: {color:#fff} the rest`,
 	"over a,b", "as alias", "%%{init: {}}%%", "title: x", "autonumber", "end note", "api", "c1", "outside",
 }
 
@@ -76,12 +76,15 @@ func hostileJournal() (list []observe.Record, about observe.Object) {
 	return list, about
 }
 
+// foldedTree is the name of a trace in which diagrams fold attempts.
+const foldedTree = "folded"
+
 // eachTree calls test with the trace of each scenario, in a format.
 func eachTree(t *testing.T, format trace.Format, test func(t *testing.T, tree *trace.Tree, text string)) {
 	t.Helper()
-	run := func(name string, records []observe.Record, about observe.Object) {
+	run := func(name string, records []observe.Record, about observe.Object, o trace.Options) {
 		t.Run(name, func(t *testing.T) {
-			tree, err := trace.Build(records, about, trace.Options{All: true})
+			tree, err := trace.Build(records, about, o)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -93,10 +96,11 @@ func eachTree(t *testing.T, format trace.Format, test func(t *testing.T, tree *t
 		})
 	}
 	for name, about := range scenarios {
-		run(name, readJournal(t, name), about)
+		run(name, readJournal(t, name), about, trace.Options{All: true})
 	}
 	records, about := hostileJournal()
-	run("hostile", records, about)
+	run("hostile", records, about, trace.Options{All: true})
+	run(foldedTree, readJournal(t, "quota"), scenarios["quota"], trace.Options{})
 }
 
 // countNodes returns the nodes of a tree by their kind.

@@ -160,7 +160,7 @@ func presentSections() []keySection {
 		{"Objects", []binding{
 			{browse, []string{":"}, "list objects of a kind, with health", "objects", canBrowse},
 			{showTrace, []string{"t"}, "trace: what the object set off", "trace", hasStory},
-			{showWhy, []string{"w"}, "why created; again: changed, deleted", "why", hasStory},
+			{showWhy, []string{"w"}, "why it exists; again: change, deletion", "why", hasStory},
 			{toggleYAML, []string{"e"}, "show or hide the object's YAML", "YAML", hasObject},
 		}},
 		{"Speed of everything", []binding{

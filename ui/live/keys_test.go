@@ -57,7 +57,7 @@ func TestHelpOverTexts(t *testing.T) {
 	source := newBrowsableSource()
 	pods := openPods(t, newPlainModel(t, Options{Source: source}, 100, 12))
 	pods = pressKeys(t, pods, "j")
-	told := sendMsgs(t, pods, pods.storyCmd(showTrace, subject{object: &webPod})())
+	told := sendMsgs(t, pods, pods.storyCmd(showTrace, target{object: &webPod})())
 	yaml := pressKeys(t, pods, "e")
 	warned := pods
 	warned.warnings = []string{"slow"}

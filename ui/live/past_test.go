@@ -404,7 +404,7 @@ func TestStoryOfThePast(t *testing.T) {
 		want bool
 	}{{recording.Begin(), false}, {recording.End(), true}} {
 		m = m.showMoment(c.at)
-		result := m.storyCmd(showTrace, subject{object: &webPod})().(storyResult)
+		result := m.storyCmd(showTrace, target{object: &webPod})().(storyResult)
 		if got := result.err == nil; got != c.want {
 			t.Errorf("at %s: %v", c.at.At, result.err)
 		}
@@ -421,7 +421,7 @@ func TestWhyOfThePast(t *testing.T) {
 		shown.records[i].Seq = uint64(i + 1)
 	}
 	m := newReplayModel(t, writeRecording(t, []frame{shown}), 140, 30)
-	told := m.showMoment(m.past.Recording.End()).storyCmd(showWhy, subject{object: &brokenJob0})().(storyResult)
+	told := m.showMoment(m.past.Recording.End()).storyCmd(showWhy, target{object: &brokenJob0})().(storyResult)
 	if got := strings.Join(strings.Fields(told.text), " "); told.err != nil || !strings.Contains(got, "FailedCreate: no quota. Whether it was ready is not known") {
 		t.Errorf("%v\n%s", told.err, got)
 	}

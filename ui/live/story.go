@@ -3,7 +3,6 @@ package live
 import (
 	"context"
 	"net/http"
-	"slices"
 	"strings"
 
 	tea "charm.land/bubbletea/v2"
@@ -18,7 +17,7 @@ import (
 type storyResult struct {
 	title, text string
 	object      observe.Object
-	nextWhy     trace.What // as of textView
+	nextWhy     trace.What // see textView.nextWhy
 	err         error
 	generation  int // of what was shown when it was asked for
 }
@@ -101,15 +100,15 @@ func keyOf(r observe.Record) *queueKey {
 	return nil
 }
 
-// subject is what t and w are about: an object or, without one, that of a key.
-type subject struct {
+// target is what t and w are about: an object or, without one, that of a key.
+type target struct {
 	object *observe.Object
 	key    *queueKey
 	what   trace.What // that w explains; "" = the first change that is recorded
 }
 
-// selectedChange returns which change of the selected object w explains: that of a line of Activity or, in a text
-// that explains another one, the next.
+// selectedChange returns which change of the selected object w explains: its creation, its last change or its
+// deletion, whichever the line of Activity is, or the next one after that which the shown text explains.
 func (m model) selectedChange() trace.What {
 	if m.overlay == textOverlay {
 		return m.text.nextWhy
@@ -120,11 +119,12 @@ func (m model) selectedChange() trace.What {
 	return ""
 }
 
-// whatOf returns the change that a record is about; "" if it is none.
+// whatOf returns which kind of change of its object a record is; "" if it is none. A Kubernetes Event is shown as a line
+// about another object than the one that it creates.
 func whatOf(r observe.Record) trace.What {
 	e, is := r.Event.(*observe.Called)
 	switch {
-	case !is, e.Status == 0, e.Status >= http.StatusBadRequest, observe.IsRead(e.Verb), e.Verb == observe.VerbRestore:
+	case !is, e.Event != nil, e.DryRun, e.Status == 0, e.Status >= http.StatusBadRequest, observe.IsRead(e.Verb), e.Verb == observe.VerbRestore:
 		return ""
 	case e.Verb == "delete", e.Verb == "deletecollection", e.Subresource == "eviction":
 		return trace.Deleted
@@ -136,7 +136,7 @@ func whatOf(r observe.Record) trace.What {
 
 // tellStory fetches what happened because of the selected object, or what led to it.
 func (m model) tellStory(a action) (model, tea.Cmd) {
-	of := subject{m.selectedObject(), m.selectedKey(), m.selectedChange()}
+	of := target{m.selectedObject(), m.selectedKey(), m.selectedChange()}
 	switch {
 	case of.object == nil && of.key == nil:
 		m.message = m.nothingSelectedText()
@@ -165,7 +165,7 @@ func (m model) nothingSelectedText() string {
 }
 
 // storyCmd returns a command that tells a story in the background.
-func (m model) storyCmd(a action, of subject) tea.Cmd {
+func (m model) storyCmd(a action, of target) tea.Cmd {
 	outer, generation, tell := m.ctx, m.generation, m.storyFunc(a, of)
 	return func() tea.Msg {
 		ctx, cancel := context.WithTimeout(outer, pullTimeout)
@@ -176,8 +176,8 @@ func (m model) storyCmd(a action, of subject) tea.Cmd {
 	}
 }
 
-// storyFunc tells the story of a subject.
-func (m model) storyFunc(a action, of subject) func(context.Context) storyResult {
+// storyFunc tells the story of a target.
+func (m model) storyFunc(a action, of target) func(context.Context) storyResult {
 	source, browser, isPast := m.shownSource(), m.browser, m.past != nil
 	style := trace.Style{ASCII: m.theme.ascii, Zone: m.zone, Width: max(m.width-3, minWidth)}
 	return func(ctx context.Context) storyResult {
@@ -198,7 +198,7 @@ func (m model) storyFunc(a action, of subject) func(context.Context) storyResult
 		if err := options.ReadFailing(ctx, source, records, o); err != nil {
 			return storyResult{err: err}
 		}
-		options.What, options.WhyChanged, options.WhyDeleted = of.what, "w", "w"
+		options.What, options.WhyNext = of.what, "w"
 		why := ui.Why{About: o, Options: options, Trace: "The key t"}
 		switch {
 		case isPast:
@@ -225,7 +225,7 @@ func whyStory(why ui.Why, records []observe.Record, style trace.Style) storyResu
 	chain, err := why.ChainOrFirst(records, style)
 	r := storyResult{object: why.About, title: "Why " + why.About.String()}
 	if err == nil {
-		r.err, r.nextWhy = chain.Write(&text, trace.Text, style), nextWhy(chain)
+		r.err, r.nextWhy = chain.Write(&text, trace.Text, style), chain.Next()
 		r.text = text.String()
 		return r
 	}
@@ -236,15 +236,6 @@ func whyStory(why ui.Why, records []observe.Record, style trace.Style) storyResu
 	}
 	r.text, r.err = text.String(), err
 	return r
-}
-
-// nextWhy returns the recorded change that comes after the explained one, in a circle; "" if there is none.
-func nextWhy(c *trace.Chain) trace.What {
-	at := slices.Index(c.Recorded, c.What)
-	if len(c.Recorded) == 0 || len(c.Recorded) == 1 && at == 0 {
-		return ""
-	}
-	return c.Recorded[(at+1)%len(c.Recorded)]
 }
 
 // applyStory shows a story, unless what it is about is not shown any more. One that arrives while

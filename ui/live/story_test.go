@@ -1,6 +1,7 @@
 package live
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -45,7 +46,7 @@ func TestStoriesSayWhatFailsAndWorks(t *testing.T) {
 	} {
 		source := &fixedSource{snapshot: c.snapshot, records: createdJob()}
 		m := newPlainModel(t, Options{Source: source}, 140, 30)
-		told := m.storyCmd(c.key, subject{object: &brokenJob0})().(storyResult)
+		told := m.storyCmd(c.key, target{object: &brokenJob0})().(storyResult)
 		if got := strings.Join(strings.Fields(told.text), " "); told.err != nil || !strings.Contains(got, c.want) {
 			t.Errorf("%s: %v, want %q in\n%s", name, told.err, c.want, got)
 		}
@@ -58,7 +59,7 @@ func TestWhyOfOldObjects(t *testing.T) {
 	source.listing.Items[0].Object = brokenJob0
 	source.records = recordsOf(&observe.Delivered{Controller: "job-controller", Change: observe.Listed, Object: brokenJob0, Queues: []string{"job"}})
 	m := newPlainModel(t, Options{Source: source}, 140, 30)
-	told := m.storyCmd(showWhy, subject{object: &brokenJob0})().(storyResult)
+	told := m.storyCmd(showWhy, target{object: &brokenJob0})().(storyResult)
 	const want = "It is not ready: Pod has failed. What led to it is not known: the records begin at 12:00:03.766, with the last start of the control plane. The key t shows what is recorded."
 	if got := strings.Join(strings.Fields(told.text), " "); told.err != nil || got != want {
 		t.Errorf("%v, got\n%s", told.err, got)
@@ -79,7 +80,7 @@ func TestLateStories(t *testing.T) {
 		source := sourceWithHeldWrites()
 		source.records = sampleRecords()
 		m := modelOnQueue(t, source, "endpoint_slice")
-		story := m.storyCmd(showTrace, subject{object: &webPod})()
+		story := m.storyCmd(showTrace, target{object: &webPod})()
 		m = pressKeys(t, m, c.keys...)
 		was := m.overlay
 		m = sendMsgs(t, m, story)
@@ -96,7 +97,7 @@ func TestLateStories(t *testing.T) {
 // A story of the present does not cover the past, and one of the past not the present.
 func TestStoriesOfAnotherTime(t *testing.T) {
 	m := newReplayModel(t, writeRecording(t, frames()), 100, 24)
-	story := m.storyCmd(showTrace, subject{object: &webPod})()
+	story := m.storyCmd(showTrace, target{object: &webPod})()
 	m.generation++
 	if m = sendMsgs(t, m, story); m.overlay != noOverlay || m.message != "" {
 		t.Errorf("overlay %d, message %q", m.overlay, m.message)
@@ -142,11 +143,14 @@ func TestWhyExplainsEachChange(t *testing.T) {
 	m := newPlainModel(t, Options{Source: &fixedSource{snapshot: idleSnapshot(), records: changedJob()}}, 100, 30).openObject(brokenJob0)
 	m = pressWhy(t, m)
 	requireWhy(t, m, "created", "why changed")
-	if text := m.text.copied; !strings.Contains(text, `: "w" shows`) {
-		t.Errorf("the text does not name the key:\n%s", text)
+	if text := m.text.copied; strings.Contains(text, `"w" shows why`) { // of the deletion, which comes after the last change
+		t.Errorf("the text says that w shows another change than the next one:\n%s", text)
 	}
 	m = pressWhy(t, m)
 	requireWhy(t, m, "changed", "why deleted")
+	if text := m.text.copied; !strings.Contains(text, `: "w" shows why.`) {
+		t.Errorf("the text does not say that w shows why the object was deleted:\n%s", text)
+	}
 	m = pressWhy(t, m)
 	requireWhy(t, m, "deleted", "why created")
 	m = pressWhy(t, m)
@@ -161,15 +165,30 @@ func TestWhyOfOneChange(t *testing.T) {
 	requireWhy(t, pressWhy(t, m), "created", "why")
 }
 
-// On a line of Activity, and in its text, w begins with the change that the line is about.
+// On a line of Activity, and in its text, w begins with the creation, the last change or the deletion of the object,
+// whichever the line is.
 func TestWhyOfALine(t *testing.T) {
-	m := newPlainModel(t, Options{Source: &fixedSource{snapshot: idleSnapshot(), records: changedJob()}}, 100, 30)
-	for i, what := range []string{"created", "changed", "deleted"} {
+	var events []observe.Event
+	for _, r := range changedJob() {
+		events = append(events, r.Event)
+	}
+	deleted := events[2].(*observe.Called)
+	deleted.Wrote[0].ResourceVersion = "11"
+	events = slices.Insert(events, 2, observe.Event(&observe.Called{
+		Controller: "job-controller", Verb: "update", Subresource: "status", Object: brokenJob0, Status: 200, ResourceVersion: "10", Took: time.Millisecond,
+		Wrote: []observe.Written{{Resource: "jobs.batch", Namespace: brokenJob0.Namespace, Name: brokenJob0.Name, ResourceVersion: "10"}},
+	}))
+	m := newPlainModel(t, Options{Source: &fixedSource{snapshot: idleSnapshot(), records: recordsOf(events...)}}, 100, 30)
+	for i, what := range []string{"created", "changed", "changed", "deleted"} {
 		line := pressKeys(t, m, "tab", "G")
-		for range 2 - i {
+		for range 3 - i {
 			line = pressKeys(t, line, "k")
 		}
-		requireWhy(t, pressWhy(t, line), what, "why ")
+		told := pressWhy(t, line)
+		requireWhy(t, told, what, "why ")
+		if text := told.text.copied; what == "changed" && !strings.Contains(text, "  job-controller updated Job broken-0 status") {
+			t.Errorf("line %d: w does not explain the last change:\n%s", i, text)
+		}
 		requireWhy(t, pressWhy(t, pressKeys(t, line, "enter")), what, "why ")
 	}
 }
@@ -177,7 +196,7 @@ func TestWhyOfALine(t *testing.T) {
 // If the change of a line is not recorded, as older records were dropped, w explains the first one that is.
 func TestWhyOfAnUnknownChange(t *testing.T) {
 	m := newPlainModel(t, Options{Source: &fixedSource{snapshot: idleSnapshot(), records: changedJob()[:2]}}, 100, 30)
-	told := m.storyCmd(showWhy, subject{object: &brokenJob0, what: trace.Deleted})().(storyResult)
+	told := m.storyCmd(showWhy, target{object: &brokenJob0, what: trace.Deleted})().(storyResult)
 	if told.err != nil || !strings.HasPrefix(told.text, "Why Job default/broken-0 was created ") {
 		t.Errorf("%v, got\n%s", told.err, told.text)
 	}
@@ -198,6 +217,8 @@ func TestChangesOfLines(t *testing.T) {
 		"refused":     {observe.Called{Verb: "update", Status: 403}, ""},
 		"no answer":   {observe.Called{Verb: "delete"}, ""},
 		"read":        {observe.Called{Verb: "get", Status: 200}, ""},
+		"dry run":     {observe.Called{Verb: "patch", Status: 200, DryRun: true}, ""},
+		"event":       {observe.Called{Verb: "create", Status: 201, Event: &observe.KubernetesEvent{Regarding: brokenJob0}}, ""},
 		"restoration": {observe.Called{Verb: observe.VerbRestore, Status: 200}, ""},
 	} {
 		if got := whatOf(observe.Record{Event: &tc.call}); got != tc.want {

@@ -179,6 +179,10 @@ func (s *Server) explainWhy(ctx context.Context, about observe.Object, records [
 func (s *Server) serveCauses(build func(context.Context, observe.Object, []observe.Record, trace.Options) (any, error)) http.HandlerFunc {
 	return func(w http.ResponseWriter, req *http.Request) {
 		about, err := rest.ParseObject(req.URL.Query())
+		var o trace.Options
+		if err == nil {
+			o.What, err = trace.ParseWhat(req.URL.Query().Get("what"))
+		}
 		if err != nil {
 			writeError(w, http.StatusBadRequest, err)
 			return
@@ -196,8 +200,6 @@ func (s *Server) serveCauses(build func(context.Context, observe.Object, []obser
 		}
 		made := sync.OnceFunc(func() { <-s.traces })
 		defer made()
-		var o trace.Options
-		o.What = trace.What(req.URL.Query().Get("what"))
 		records, err := o.ReadRecords(req.Context(), s.options.Source)
 		if err != nil {
 			writeError(w, http.StatusBadGateway, err)

@@ -39,6 +39,7 @@ func TestObjectsAndCauses(t *testing.T) {
 			t.Errorf("why it was %s: %s", asked, text)
 		}
 	}
+	v.expect(http.StatusBadRequest, "GET", "/api/why"+about+"&what=bogus", "", nil)
 	if text := v.expect(http.StatusOK, "GET", "/api/trace"+about, "", nil); !strings.Contains(text, "kubectl (admin)") {
 		t.Errorf("trace: %s", text)
 	}

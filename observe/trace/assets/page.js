@@ -60,7 +60,7 @@
     element("text", { class: "clock", x: 10, y: y(i) + 4 }, g).textContent = s.clock;
     const own = x(s.actor), api = x(0);
     const label = element("text", { class: "label", "text-anchor": "middle", y: y(i) - 7 }, g);
-    label.textContent = shorten(s.label);
+    label.textContent = s.kind === "folded" ? s.label : shorten(s.label);
     if (isOnLine(s)) {
       element("rect", { class: "box", x: own - 7, y: y(i) - 18, width: 14, height: 26, rx: 3 }, g);
       label.setAttribute("text-anchor", "start");

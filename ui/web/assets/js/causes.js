@@ -67,9 +67,10 @@ export function causesView(tree, open) {
     more > 0 ? el("p", { class: "faint" }, `${count(more, "more entry").replace("entrys", "entries")}: "ctrlplane trace" prints all`) : null);
 }
 
-// changeOf returns the change of its object that a record is about; undefined if it is none.
+// changeOf returns which kind of change of its object a record is; undefined if it is none. A Kubernetes Event is shown as a
+// line about another object than the one that it creates.
 export function changeOf(record) {
-  if (record.kind !== "called" || !record.status || record.status >= 400) return undefined;
+  if (record.kind !== "called" || record.event || record.dryRun || !record.status || record.status >= 400) return undefined;
   if (record.subresource === "eviction" || record.verb.startsWith("delete")) return "deleted";
   if (!["create", "update", "patch"].includes(record.verb)) return undefined;
   return record.status === 201 && !record.subresource ? "created" : "changed";
