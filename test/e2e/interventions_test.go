@@ -293,11 +293,11 @@ func TestInterventionErrors(t *testing.T) {
 		`resource "pod": unknown: did you mean "pods"?`:                               resource,
 		`resource "wizards.example.com": unknown: "kubectl api-resources" lists them`: kind,
 		`resource "configmap": unknown: did you mean "configmaps"?`:                   client,
-		"no names are given":                  none,
-		`unknown controller "*": "ctrlplane controllers" lists them`:                  all,
-		"rate 2: choose more than 0 and at most 1; the verb clear ends faults":        rate,
-		"delay -1s: choose a longer one, or clear the delay":                          delay,
-		"controller kube-scheduler cannot be started: turned off by --no-scheduler":   off,
+		"no names are given": none,
+		`unknown controller "*": "ctrlplane controllers" lists them`:                all,
+		"rate 2: choose more than 0 and at most 1; the verb clear ends faults":      rate,
+		"delay -1s: choose a longer one, or clear the delay":                        delay,
+		"controller kube-scheduler cannot be started: turned off by --no-scheduler": off,
 	} {
 		if err == nil || !strings.HasSuffix(err.Error(), want) {
 			t.Errorf("got %v, want %s", err, want)
