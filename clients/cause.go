@@ -178,14 +178,20 @@ func (w *write) hasReceivedMade() bool {
 }
 
 // causeOfRetry returns the cause of the write that this one repeats, because it had a conflict; nil if there is none. The program
-// has read the object again since. What has modified that meanwhile is none, however long the program takes, but a later change of
-// another related object may be.
+// has read the object again since. What has modified that by then is none, however long the program takes, but a later change of
+// it, or of another related object, may be.
 func (w *write) causeOfRetry() *event {
 	last := w.repeated
-	if !last.conflict || !w.read.After(last.at) {
+	if !last.conflict || last.cause.isUnknown() || !w.read.After(last.at) {
 		return nil
 	}
-	isOtherWork := func(e *event) bool { return w.isOthers(e) && !e.isOf(w.object) && e.seen().After(last.at) }
+	isOtherWork := func(e *event) bool {
+		since := last.at
+		if e.isOf(w.object) { // what had modified it may come late
+			since = since.Add(maxWork)
+		}
+		return w.isOthers(e) && e.seen().After(since)
+	}
 	if w.began.Sub(last.at) > maxPause && slices.ContainsFunc(w.related, isOtherWork) {
 		return nil
 	}

@@ -254,6 +254,8 @@ func TestCausesOfScriptedPrograms(t *testing.T) {
 		"a delayed retry after a conflict":  {func(s *script) { playRetryAfterConflict(s, 500) }, tally{right: 3}},
 		"a retry in a later sync":           {playRetryInLaterSync, tally{right: 3}},
 		"a conflict without a retry":        {playConflictWithoutRetry, tally{right: 3}},
+		"a later change after a conflict":   {playChangeAfterConflict, tally{right: 2}},
+		"a conflict without a cause":        {playConflictWithoutCause, tally{right: 2}},
 		"many writes before":                {playManyWrites, tally{right: 160}},
 		"more than are kept":                {playMoreThanKept, tally{right: 1, unknown: 3}},
 		"a refused update, long after":      {playRefusedUpdate, tally{right: 2}},
@@ -1426,6 +1428,30 @@ func playConflictWithoutRetry(s *script) {
 	s.readSite(2)
 	s.updateWeb("Site ns/shop updated 70", 61, 71)
 	s.write("Site ns/shop updated 70", "PUT", sites+"/shop/status", site(72))
+}
+
+// A user changes what the program is about to write. The program does not try again until a user changes that once more.
+func playChangeAfterConflict(s *script) {
+	_, sendDeployment := s.patchSite()
+	s.readSite(2)
+	sendDeployment("MODIFIED", web(61))
+	s.updateWeb(patched, 57, 0)
+	ms(20_000)
+	sendDeployment("MODIFIED", web(70))
+	s.readSite(2)
+	s.updateWeb("Deployment ns/web updated 70", 70, 71)
+}
+
+// A timer has led to the write that had a conflict, and a change of the object to the next one.
+func playConflictWithoutCause(s *script) {
+	_, sendDeployment := s.patchSite()
+	ms(65_000)
+	s.readSite(2)
+	s.updateWeb("", 57, 0)
+	ms(10_000)
+	sendDeployment("MODIFIED", web(70))
+	s.readSite(2)
+	s.updateWeb("Deployment ns/web updated 70", 70, 71)
 }
 
 // The events of its own writes long ago are still its own.

@@ -468,9 +468,9 @@ type Attr struct {
 	Value string `json:"value"`
 }
 
-// String returns KEY=VALUE, with a value of several words in quotes.
+// String returns KEY=VALUE, with a value of several words, or an empty one, in quotes.
 func (a Attr) String() string {
-	if strings.ContainsAny(a.Value, " \t\n\"") {
+	if a.Value == "" || strings.ContainsAny(a.Value, " \t\n\"") {
 		return a.Key + "=" + strconv.Quote(a.Value)
 	}
 	return a.Key + "=" + a.Value

@@ -5,7 +5,8 @@ import (
 	"time"
 )
 
-// SettledQuiet is for how long a wait for a settled control plane wants no write, delivery or sync.
+// SettledQuiet is for how long a wait for a settled control plane wants no write, delivery or sync: longer than quietTime, as a
+// program may pause between two writes. The noted time of the last one may be activityStep too early.
 const SettledQuiet = 20 * time.Millisecond
 
 const (

@@ -193,8 +193,8 @@ type FailingKey struct {
 	Early bool `json:"early,omitempty"`
 }
 
-// MaxConflicts is how many times in a row a key or a write may have a conflict, which is normal and retried, until it counts
-// as failing: it may be written again and again with the same version.
+// MaxConflicts is how many times in a row a key or a write may have a conflict, or a key a stale cache, which is normal and
+// retried, until it counts as failing: it may be written again and again with the same version.
 const MaxConflicts = 5
 
 // NextAttempt says when the key is synced next, if that is known: "next attempt in 2.1 s".

@@ -54,16 +54,15 @@ func (e *BusyError) Error() string {
 // Unwrap returns why the wait ended.
 func (e *BusyError) Unwrap() error { return e.Cause }
 
-// HasBeenQuiet reports whether there was no activity for observe.SettledQuiet, to a millisecond, before a snapshot: a program that writes, waits for a
-// moment and writes again has no work at each check that finds it waiting.
+// HasBeenQuiet reports whether there was no activity for observe.SettledQuiet before a snapshot: a program that writes, waits
+// for a moment and writes again has no work at each check that finds it waiting.
 func HasBeenQuiet(s observe.Snapshot) bool {
 	return s.Time.Sub(s.Process.LastActivity) >= observe.SettledQuiet
 }
 
-// Wait returns when two checks in a row find no remaining work, and there was no activity for 20 ms. If ctx reaches its
-// deadline first, the error is a [*BusyError], which also has the work of a moment ago if only
-// its effects are awaited then. progress, if not nil, is called with the
-// remaining work when other places are busy than before, at most twice a second, and the less often the longer the wait.
+// Wait returns when two checks in a row find no remaining work, and HasBeenQuiet. If ctx reaches its deadline first, the error is
+// a [*BusyError], which also has the work of a moment ago if only its effects are awaited then. progress, if not nil, is called
+// with the remaining work when other places are busy than before, at most twice a second, and the less often the longer the wait.
 func Wait(ctx context.Context, src Source, horizon time.Duration, progress func([]Work)) error {
 	timer := time.NewTimer(pollInterval)
 	defer timer.Stop()

@@ -41,7 +41,7 @@ func newExistingObjects() existingObjects {
 
 // noteWrite notes any write of a client before it is counted. Leases and Events do not matter.
 func (e existingObjects) noteWrite(k subject, n *Node) {
-	if f := e.last[n.Controller]; f != nil && f != e.failingWrites[k] && !n.Object.IsRoutine() {
+	if f := e.last[n.Controller]; f != nil && f != e.failingWrites[attempts{subject: k}] && !n.Object.IsRoutine() {
 		f.backoff.accompanied = true
 	}
 }
@@ -49,7 +49,7 @@ func (e existingObjects) noteWrite(k subject, n *Node) {
 // noteFailed counts an attempt.
 func (e existingObjects) noteFailed(k subject, n, by *Node) {
 	var pause time.Duration
-	if before := e.failingWrites[k]; before != nil {
+	if before := e.failingWrites[attempts{subject: k}]; before != nil {
 		pause = n.Time.Sub(before.last.Time)
 	}
 	f := e.failingWrites.noteFailed(k, n)

@@ -79,9 +79,15 @@ func modifiers(all []storedWrite, last storedWrite, n *Node) (list []*Node) {
 			list = append(list, by)
 		}
 	}
+	if maybeOvertaken(all, last, n) {
+		return list
+	}
 	isSame := len(list) > 0 && list[0].Controller == last.by.Controller
-	if !isSame && !maybeOvertaken(all, last, n) {
-		list = append(list, last.by)
+	if !isSame {
+		return append(list, last.by)
+	}
+	if deleted, _ := last.by.wroteTo(*n.Object); deleted { // that is the reason
+		return []*Node{last.by}
 	}
 	return list
 }
@@ -157,18 +163,14 @@ const maxRetry = time.Minute
 // noteRetries notes the writes of clients that had a conflict, and that the client has repeated until it succeeded. These need not
 // have the cause of the first attempt: what had modified the object may be that of the next one.
 func (g *graph) noteRetries() {
-	type target struct {
-		client, verb, subresource string
-		place                     place
-	}
-	next := map[target]*Node{}
+	next := map[subject]*Node{}
 	for _, n := range slices.Backward(slices.SortedFunc(slices.Values(g.calls), compareTime)) {
-		if !n.byClient || !n.isWrite() {
+		to, ok := n.subject()
+		if !ok {
 			continue
 		}
-		to := target{n.Controller, n.Verb, n.Subresource, placeOf(n.Object)}
 		again := next[to]
-		n.isRetried = n.Conflict && again != nil && again.Time.Sub(n.End()) <= maxRetry && (again.isRetried || !again.gotError())
+		n.isRetried = n.isConflict() && again != nil && again.Time.Sub(n.End()) <= maxRetry && (again.isRetried || !again.gotError())
 		next[to] = n
 	}
 }

@@ -80,8 +80,9 @@ func TestConflictsOfClientsThatAreRetried(t *testing.T) {
 	conflict := observe.Called{Verb: "update", Status: 409, Conflict: true, Error: "modified"}
 	done := observe.Called{Verb: "update", ResourceVersion: "9", Wrote: deploymentWritten("9", false)}
 	refused := observe.Called{Verb: "update", Status: 403, Error: "no"}
-	status, patch := done, done
+	status, patch, dryRun := done, done, observe.Called{Verb: "update", DryRun: true}
 	status.Subresource, patch.Verb = "status", "patch"
+	injected := observe.Called{Verb: "update", Status: 409, Conflict: true, Error: "not now: " + observe.InjectedFault}
 	for name, tc := range map[string]struct {
 		calls []observe.Called
 		late  bool // the last call
@@ -94,6 +95,8 @@ func TestConflictsOfClientsThatAreRetried(t *testing.T) {
 		"long after":        {[]observe.Called{created, conflict, done}, true, 0},
 		"of the status":     {[]observe.Called{created, conflict, status}, false, 0},
 		"with another verb": {[]observe.Called{created, conflict, patch}, false, 0},
+		"in a dry run":      {[]observe.Called{created, conflict, dryRun}, false, 0},
+		"injected":          {[]observe.Called{created, injected, conflict, done}, false, 2},
 	} {
 		t.Run(name, func(t *testing.T) {
 			records := clientCalls(tc.calls...)
@@ -207,19 +210,31 @@ func TestConflictsBlameNoWriteThatWasOvertaken(t *testing.T) {
 // Some kinds can be created with an update: an update of what was deleted is a conflict then.
 func TestConflictsNameWhoHadDeletedTheObject(t *testing.T) {
 	created := observe.Called{Verb: "create", Status: 201, ResourceVersion: "7", Wrote: deploymentWritten("7", false)}
+	patched := observe.Called{Verb: "patch", ResourceVersion: "8", Wrote: deploymentWritten("8", false)}
 	deleted := observe.Called{Verb: "delete", Wrote: deploymentWritten("9", true)}
-	for want, calls := range map[string][]observe.Called{
-		"conflict: kubectl (admin) had deleted the object\n": {created, deleted, updateOfDeleted(t)},
-		"conflict: the object has been deleted\n":            {created, updateOfDeleted(t)},
+	update := updateOfDeleted(t)
+	update.ReadVersion = "7"
+	for name, tc := range map[string]struct {
+		calls   []observe.Called
+		patcher string
+		want    string
+	}{
+		"deleted":                       {[]observe.Called{created, deleted, update}, "", "conflict: kubectl (admin) had deleted the object"},
+		"without a record":              {[]observe.Called{created, update}, "", "conflict: the object has been deleted"},
+		"patched before":                {[]observe.Called{created, patched, deleted, update}, "", "conflict: kubectl (admin) had deleted the object"},
+		"patched before by another one": {[]observe.Called{created, patched, deleted, update}, "carol", "conflict: carol had modified the object to version 8, and kubectl (admin) had deleted it"},
 	} {
-		records := clientCalls(calls...)
+		records := clientCalls(tc.calls...)
 		records[len(records)-1].Event.(*observe.Called).Controller = "shop-operator"
+		if tc.patcher != "" {
+			records[1].Event.(*observe.Called).Controller = tc.patcher
+		}
 		tree, err := Build(records, deployment("web"), Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if text := writeString(t, tree, Text, Style{}); !strings.Contains(text, want) {
-			t.Errorf("no %q in:\n%s", want, text)
+		if text := writeString(t, tree, Text, Style{}); !strings.Contains(strings.Join(strings.Fields(text), " "), tc.want) {
+			t.Errorf("%s: no %q in:\n%s", name, tc.want, text)
 		}
 	}
 }

@@ -15,7 +15,7 @@ import (
 // failedEffect is a write that a client tries because of an object and cannot make.
 type failedEffect struct {
 	first, last *Node
-	times       int           // in a row
+	times       int           // in a row; conflicts count apart from others
 	pause       time.Duration // the longest between two of them
 	follows     bool          // one of them most likely follows from the object
 	owned       bool          // they were to create what the object would own
@@ -23,6 +23,7 @@ type failedEffect struct {
 	ended       bool          // the client learns of no change any more
 	waits       string        // the client is paused or delayed, and has given up the last attempt
 	renamed     bool          // each of them had another name, as generated ones are
+	passed      bool          // the last attempt had a conflict instead
 	superseded  bool          // the client has since created another object of the kind for the same owner
 	existing    *Node         // what has created the object that they have found, if that is known
 	backoff     backoff       // of attempts that have found that the object exists
@@ -30,13 +31,19 @@ type failedEffect struct {
 
 // failingWrites are the writes of clients that have failed since the last time that they succeeded, or that another
 // write made up for them.
-type failingWrites map[subject]*failedEffect
+type failingWrites map[attempts]*failedEffect
+
+// attempts are those at one write that had conflicts, or those that failed otherwise.
+type attempts struct {
+	subject
+	conflicts bool
+}
 
 // noteStored removes what a write that has been stored has done, or makes up for. A dry run makes up for dry runs only.
 func (w failingWrites) noteStored(n *Node) {
 	k, _ := n.subject()
 	if n.dryRun {
-		delete(w, k)
+		maps.DeleteFunc(w, func(of attempts, _ *failedEffect) bool { return of.subject == k })
 		return
 	}
 	unnamed := k
@@ -46,18 +53,27 @@ func (w failingWrites) noteStored(n *Node) {
 			f.superseded = f.superseded || n.createsLike(f.last)
 		}
 	}
-	maps.DeleteFunc(w, func(of subject, f *failedEffect) bool {
+	maps.DeleteFunc(w, func(a attempts, f *failedEffect) bool {
+		of := a.subject
 		of.dryRun = false
 		return of == k || of == unnamed && n.creates() || n.replaces(f) || n.deletedNamespace(f.last.Object.Namespace) || n.Gone && f.last.isToBeOwnedBy(*n.Object)
 	})
 }
 
-// noteFailed counts an attempt, and returns what it is one of.
+// noteFailed counts an attempt, and returns what it is one of. A conflict is a further one only if the client had the answer to
+// the last one, as the losers among several workers do not, and if it comes soon enough after that.
 func (w failingWrites) noteFailed(k subject, n *Node) *failedEffect {
-	f := w[k]
-	if f == nil {
+	of := attempts{k, n.isConflict()}
+	if refused := w[attempts{k, false}]; refused != nil {
+		refused.passed = of.conflicts
+	}
+	f := w[of]
+	switch {
+	case f == nil || of.conflicts && !f.isStillTried(n.Time):
 		f = &failedEffect{first: n, last: n}
-		w[k] = f
+		w[of] = f
+	case of.conflicts && n.Time.Before(f.last.End()):
+		return f
 	}
 	f.last, f.times, f.pause, f.superseded = n, f.times+1, max(f.pause, n.Time.Sub(f.last.Time)), false
 	return f
@@ -85,7 +101,7 @@ func (g *graph) failedEffects(about observe.Object, now observe.Snapshot) []*fai
 		clientOf[now.Clients[i].Name] = &now.Clients[i]
 	}
 	creatorOf := creators{}
-	for _, n := range g.nodes {
+	for _, n := range slices.SortedFunc(slices.Values(g.nodes), compareEnd) {
 		creatorOf.note(n)
 		if n.Kind != Call || !n.isWrite() {
 			continue
@@ -118,7 +134,7 @@ func (g *graph) failedEffects(about observe.Object, now observe.Snapshot) []*fai
 		c := clientOf[f.last.Controller]
 		goesOn := c != nil && mayFail(c)
 		switch {
-		case f.isPassing():
+		case f.isPassing(c, now.Time):
 			return true
 		case f.own:
 			return !goesOn || f.times < failingOften
@@ -154,9 +170,35 @@ func (n *Node) isToBeOwnedBy(about observe.Object) bool {
 // isUnexplainedFailure reports whether a failed write counts: no sync that fails is known.
 func (n *Node) isUnexplainedFailure() bool { return n.causedBy == nil || n.causedBy.Kind == Event }
 
-// isPassing reports whether a write has had a conflict, as is normal: not many times in a row.
-func (f *failedEffect) isPassing() bool {
-	return f.last.isConflict() && f.times <= observe.MaxConflicts
+const (
+	// A client has stopped trying if its last attempt is longer ago than triedTime, and than triedPauses of the
+	// longest pauses between two of them: most retries back off, which doubles the pause. After a conflict it may find that
+	// what it wanted is done, and retries come sooner.
+	triedTime         = 90 * time.Second
+	triedConflictTime = 10 * time.Second
+	triedPauses       = 3
+	// minConflicting is how long a write must have had conflicts: of several workers that claim an object, all but one have
+	// one, within a shorter time.
+	minConflicting = 5 * time.Second
+)
+
+// isStillTried reports whether the client most likely goes on trying at this time.
+func (f *failedEffect) isStillTried(now time.Time) bool {
+	limit := triedTime
+	if f.last.isConflict() {
+		limit = triedConflictTime
+	}
+	return now.Sub(f.last.Time) <= max(limit, triedPauses*f.pause)
+}
+
+// isPassing reports whether the last attempt had a conflict that is normal: not many times in a row for some time, or the
+// client, which is nil if it is not known, has stopped trying.
+func (f *failedEffect) isPassing(client *observe.Client, now time.Time) bool {
+	if !f.last.isConflict() {
+		return f.passed
+	}
+	isTried := client != nil && mayFail(client) && !f.last.Time.Before(workBegan(client)) && f.isTriedBy(client) && f.isStillTried(now)
+	return !isTried || f.times <= observe.MaxConflicts || f.last.Time.Sub(f.first.Time) < minConflicting
 }
 
 // wasGivenUp reports whether a write ended while an intervention held or delayed it.
@@ -206,7 +248,7 @@ func endedClients(now observe.Snapshot) map[string]bool {
 
 // replaces reports whether a write makes up for one that has failed before. Whoever has made it: the object that could
 // not be created exists since, the one that could not be changed or deleted does not, or the request of a client that
-// has ended was made. A client may also write what it could not create because it exists.
+// has ended was made. A client may also write what it could not create because it exists, or in another way after a conflict.
 func (n *Node) replaces(f *failedEffect) bool {
 	failed := f.last
 	deleted, _ := n.wroteTo(*failed.Object)
@@ -218,6 +260,8 @@ func (n *Node) replaces(f *failedEffect) bool {
 		return false
 	case failed.foundExisting():
 		return own
+	case own && failed.isConflict():
+		return true
 	case n.creates() && !n.noEffect:
 		return own || failed.creates() && failed.Object.Name != ""
 	}

@@ -21,10 +21,10 @@ func TestWhySaysWhichEffectsFail(t *testing.T) {
 		"refused":         {[]observe.Called{refused}, []string{"shop-operator fails to create Pod a, once: 403: configmaps is forbidden."}},
 		"again and again": {[]observe.Called{refused, refused, refused}, []string{"shop-operator fails to create Pod a, 3 times in a row: 403: configmaps is forbidden."}},
 		"then created":    {[]observe.Called{refused, {Verb: "create", Status: 201}}, nil},
-		"conflict":        {[]observe.Called{{Verb: "update", Status: 409, Conflict: true}}, nil},
+		"conflicts":       {slices.Repeat([]observe.Called{{Verb: "update", Status: 409, Conflict: true}}, 5), nil},
 		"conflicts without end": {slices.Repeat([]observe.Called{{Verb: "update", Status: 409, Conflict: true}}, 6),
 			[]string{"shop-operator fails to update Pod a, 6 times in a row: conflict: the object has been modified."}},
-		"injected conflict":            {[]observe.Called{{Verb: "update", Status: 409, Conflict: true, Error: observe.InjectedFault}}, nil},
+		"injected conflicts":           {slices.Repeat([]observe.Called{{Verb: "update", Status: 409, Conflict: true, Error: observe.InjectedFault}}, 5), nil},
 		"created if it does not exist": {[]observe.Called{{Verb: "patch", Status: 404, Error: `pods "a" not found`}, {Verb: "create", Status: 201}}, nil},
 		"created, or updated":          {[]observe.Called{exists, {Verb: "update"}, exists, {Verb: "update"}}, nil},
 		"exists, and is another one's": {[]observe.Called{exists, exists}, []string{`shop-operator fails to create Pod a, 2 times in a row: 409: pods "a" already exists.`}},
@@ -52,7 +52,8 @@ func TestWhySaysWhichEffectsFail(t *testing.T) {
 		records = append(records, observe.Record{Seq: 99, Time: records[0].Time.Add(1), Event: &observe.Delivered{
 			Controller: "shop-operator", Change: observe.Added, Object: deployment("web"), ResourceVersion: "7",
 		}})
-		chain, err := Why(records, deployment("web"), Options{})
+		client := observe.Client{Name: "shop-operator", Watches: []observe.ClientWatch{{Resource: "deployments.apps"}}}
+		chain, err := Why(records, deployment("web"), Options{State: observe.Snapshot{Clients: []observe.Client{client}}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -251,19 +252,24 @@ func TestWhySaysThatAWriteToTheObjectFailsAgainAndAgain(t *testing.T) {
 	for name, tc := range map[string]struct {
 		clients []observe.Client
 		events  []observe.Event
+		ago     time.Duration
 		failing []string
 		later   bool
 	}{
-		"again and again": {[]observe.Client{client}, []observe.Event{refused, refused, refused}, []string{fails}, false},
-		"once":            {[]observe.Client{client}, []observe.Event{refused}, nil, true},
-		"has ended":       {nil, []observe.Event{refused, refused, refused}, nil, true},
-		"works since":     {[]observe.Client{client}, []observe.Event{refused, refused, refused, works}, nil, false},
-		"conflicts": {[]observe.Client{client}, slices.Repeat([]observe.Event{conflict}, 6),
+		"again and again": {[]observe.Client{client}, []observe.Event{refused, refused, refused}, 0, []string{fails}, false},
+		"once":            {[]observe.Client{client}, []observe.Event{refused}, 0, nil, true},
+		"has ended":       {nil, []observe.Event{refused, refused, refused}, 0, nil, true},
+		"works since":     {[]observe.Client{client}, []observe.Event{refused, refused, refused, works}, 0, nil, false},
+		"conflicts": {[]observe.Client{client}, slices.Repeat([]observe.Event{conflict}, 6), 0,
 			[]string{"operator fails to update Shop s status, 6 times in a row: conflict: it had itself modified the object to version 7."}, false},
-		"few conflicts": {[]observe.Client{client}, slices.Repeat([]observe.Event{conflict}, 5), nil, true},
+		"few conflicts":     {[]observe.Client{client}, slices.Repeat([]observe.Event{conflict}, 5), 0, nil, true},
+		"earlier conflicts": {[]observe.Client{client}, slices.Repeat([]observe.Event{conflict}, 6), 2 * time.Minute, nil, true},
 	} {
 		records := recorded(append([]observe.Event{shopCall("create", "", 201, writtenShop("7"))}, tc.events...)...)
-		now := observe.Snapshot{Time: records[len(records)-1].Time, Clients: tc.clients}
+		for i := range records {
+			records[i].Time = time.Unix(1000+int64(i), 0)
+		}
+		now := observe.Snapshot{Time: records[len(records)-1].Time.Add(tc.ago), Clients: tc.clients}
 		chain, err := Why(records, shop, Options{State: now})
 		if err != nil {
 			t.Fatal(err)

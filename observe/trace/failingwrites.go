@@ -31,10 +31,6 @@ const (
 	searchedCalls = 4000
 	// failingOften is how often in a row a write fails until it counts: a first attempt may be too early.
 	failingOften = 3
-	// A client has stopped trying if its last attempt is longer ago than triedTime, and than triedPauses of the
-	// longest pauses between two of them: most retries back off, which doubles the pause.
-	triedTime   = 90 * time.Second
-	triedPauses = 3
 	// minPolledFailing is how long a client that polls must have tried, as a test may list while it expects refusals.
 	minPolledFailing = 2 * time.Second
 )
@@ -74,7 +70,7 @@ func (f *failedEffect) isTriedBy(c *observe.Client) bool {
 
 // failingWritesIn returns the writes that fail again and again. It leaves out those of kubectl, which is used to try,
 // those of a process that neither watches nor polls, as a test that expects a refusal, those from before the process began
-// to, attempts that were given up while they were held or delayed, a few conflicts in a row, creations of objects that
+// to, attempts that were given up while they were held or delayed, conflicts that are passing, creations of objects that
 // exist, as many clients create first and are content with that answer, unless they back off, and creations in namespaces that
 // are being deleted. Creations under a generated name count together: see foldRenamed.
 func failingWritesIn(calls []observe.Record, now observe.Snapshot) (list []FailingWrite) {
@@ -86,7 +82,7 @@ func failingWritesIn(calls []observe.Record, now observe.Snapshot) (list []Faili
 		}
 	}
 	g := newGraph(calls, observe.Object{}, Options{})
-	for _, n := range g.nodes {
+	for _, n := range slices.SortedFunc(slices.Values(g.nodes), compareEnd) {
 		creatorOf.note(n)
 		if n.Kind != Call || !n.isWrite() {
 			continue
@@ -106,7 +102,7 @@ func failingWritesIn(calls []observe.Record, now observe.Snapshot) (list []Faili
 		}
 	}
 	found := slices.DeleteFunc(append(g.foldRenamed(failing.sorted()), existing.refused()...), func(f *failedEffect) bool {
-		return !f.isTriedBy(watching[f.last.Controller]) || f.times < failingOften || f.isPassing() || now.Time.Sub(f.last.Time) > max(triedTime, triedPauses*f.pause)
+		return !f.isTriedBy(watching[f.last.Controller]) || f.times < failingOften || f.isPassing(watching[f.last.Controller], now.Time) || !f.isStillTried(now.Time)
 	})
 	var shown []*observe.Object
 	for _, f := range found {

@@ -17,7 +17,9 @@ func TestFailingWrites(t *testing.T) {
 	unnamed := observe.Called{Verb: "create", Status: 403, Error: "exceeded quota", FieldManager: "generate"}
 	exists := observe.Called{Verb: "create", Status: 409, Error: `pods "a" already exists`}
 	conflict := observe.Called{Verb: "update", Status: 409, Conflict: true}
+	failed := observe.Called{Verb: "update", Status: 500, Error: "internal"}
 	updated := observe.Called{Verb: "update", Wrote: created.Wrote}
+	patchedStatus := observe.Called{Verb: "patch", Subresource: "status", Wrote: created.Wrote}
 	removed := observe.Called{Verb: "delete", Controller: "other", Wrote: []observe.Written{{Resource: "pods", Namespace: "default", Name: "a", ResourceVersion: "10", Deleted: true}}}
 	injected := observe.Called{Verb: "update", Status: 409, Conflict: true, Error: observe.InjectedFault}
 	held := observe.Called{Verb: "update", Status: 503, Error: observe.NotPerformed + ": context canceled"}
@@ -55,6 +57,10 @@ func TestFailingWrites(t *testing.T) {
 		"conflicts":                    {slices.Repeat([]observe.Called{conflict}, 5), operator, 0, nil},
 		"conflicts without end":        {slices.Repeat([]observe.Called{conflict}, 6), operator, 0, []string{"fails to update Pod default/a, 6 times in a row: conflict: the object has been modified"}},
 		"conflicts with a success":     {slices.Concat(slices.Repeat([]observe.Called{conflict}, 5), []observe.Called{updated}, slices.Repeat([]observe.Called{conflict}, 5)), operator, 0, nil},
+		"conflicts, then a patch":      {append(slices.Repeat([]observe.Called{conflict}, 6), patchedStatus), operator, 0, nil},
+		"conflicts, and it stops":      {slices.Repeat([]observe.Called{conflict}, 7), operator, 20 * time.Second, nil},
+		"conflicts, and an error":      {[]observe.Called{conflict, conflict, failed}, operator, 0, nil},
+		"errors, and a conflict":       {[]observe.Called{failed, failed, conflict, failed}, operator, 0, []string{"fails to update Pod default/a, 3 times in a row: 500: internal"}},
 		"refused, then a conflict":     {[]observe.Called{refused, refused, refused, conflict}, operator, 0, nil},
 		"injected conflicts":           {slices.Repeat([]observe.Called{injected}, 5), operator, 0, nil},
 		"injected without end":         {slices.Repeat([]observe.Called{injected}, 6), operator, 0, []string{"fails to update Pod default/a, 6 times in a row: 409: " + observe.InjectedFault}},
@@ -105,6 +111,41 @@ func TestFailingWrites(t *testing.T) {
 		}
 		if !slices.Equal(got, tc.want) {
 			t.Errorf("%s: got %s", name, fmt.Sprintf("%q", got))
+		}
+	}
+}
+
+// Several workers claim an object, and one wins. A program that is about to try again has the answer to its last attempt, and
+// goes on for some time.
+func TestConflictsOfSeveralWorkers(t *testing.T) {
+	operator := observe.Client{Name: "shop-operator (bob)", Watches: []observe.ClientWatch{{Resource: "pods"}}}
+	const second = time.Second
+	claimed := []observe.Written{{Resource: "pods", Namespace: "default", Name: "a", ResourceVersion: "9"}}
+	for name, tc := range map[string]struct {
+		pause, took time.Duration // of each conflict
+		won         time.Duration // how long the stored write takes, which is the first to begin
+		want        int
+	}{
+		"at once":                     {time.Millisecond, 20 * time.Millisecond, time.Millisecond, 0},
+		"at once, with slow answers":  {second, 20 * second, time.Millisecond, 0},
+		"one after the other":         {second, time.Millisecond, time.Millisecond, 1},
+		"one soon after the other":    {second / 2, time.Millisecond, time.Millisecond, 0},
+		"one long after the other":    {15 * second, time.Millisecond, time.Millisecond, 0},
+		"while the winner is waiting": {second, time.Millisecond, 20 * second, 0},
+	} {
+		records := clientCalls(append([]observe.Called{{Verb: "update", Wrote: claimed}}, slices.Repeat([]observe.Called{{Verb: "update", Status: 409, Conflict: true}}, 7)...)...)
+		began := records[0].Time
+		for i := range records {
+			c := records[i].Event.(*observe.Called)
+			c.Controller, c.Object = operator.Name, pod("a")
+			if c.Began, c.Took = began, tc.won; i > 0 {
+				c.Began, c.Took = began.Add(time.Duration(i)*tc.pause), tc.took
+			}
+			records[i].Time = c.Began.Add(c.Took)
+		}
+		now := observe.Snapshot{Time: records[len(records)-1].Time, Clients: []observe.Client{operator}}
+		if got := failingWritesIn(records, now); len(got) != tc.want {
+			t.Errorf("%s: %v", name, got)
 		}
 	}
 }

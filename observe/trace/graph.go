@@ -192,7 +192,7 @@ func (g *graph) addSync(r *observe.Record, s *observe.Synced) {
 // a controller of Kubernetes logs a failed sync.
 const errorSyncing = "rror syncing"
 
-// addLog keeps the notable log lines of a sync, as klog formats them: those of its V(2) and above, except
+// addLog keeps the notable log lines of a sync, much as klog formats them: those of its V(2) and above, except
 // failures, which the sync has itself.
 func (g *graph) addLog(l *observe.Logged) {
 	s := g.syncByID[l.Sync]

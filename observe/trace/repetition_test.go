@@ -253,14 +253,14 @@ func TestRequeuedSyncsAreFolded(t *testing.T) {
 	}
 }
 
-// A log line is shown as klog formats it: where a value of several words ends is seen.
+// It is seen where a value of several words, or an empty one, ends.
 func TestLogLinesHaveQuotes(t *testing.T) {
 	records := recorded(
-		&observe.Logged{Controller: "kube-scheduler", Level: -2, Message: "No node fits", Sync: 7, Attrs: []observe.Attr{{Key: "NodeAffinity", Value: "node(s) didn't match (1 of 1 nodes)"}, {Key: "need", Value: "3"}}},
+		&observe.Logged{Controller: "kube-scheduler", Level: -2, Message: "No node fits", Sync: 7, Attrs: []observe.Attr{{Key: "NodeAffinity", Value: "node(s) didn't match (1 of 1 nodes)"}, {Key: "need", Value: "3"}, {Key: "reason"}}},
 		&observe.Synced{Controller: "kube-scheduler", ID: 7, Key: "default/a", Queue: "active"},
 	)
 	for _, n := range newGraph(records, observe.Object{}, Options{}).syncs {
-		want := []string{`logs "No node fits" NodeAffinity="node(s) didn't match (1 of 1 nodes)" need=3`}
+		want := []string{`logs "No node fits" NodeAffinity="node(s) didn't match (1 of 1 nodes)" need=3 reason=""`}
 		if got := logNotes(n.LogLines); !slices.Equal(got, want) {
 			t.Errorf("got %q, want %q", got, want)
 		}

@@ -78,6 +78,8 @@ func (p phrases) requestName(n *Node) string {
 func (p phrases) describeWrite(n *Node) string {
 	what := p.targetName(n)
 	switch {
+	case n.isRetried && n.injectedConflict:
+		return fmt.Sprintf("failed to %s: %s; retried", p.requestName(n), p.describeFailure(n))
 	case n.isRetriedConflict() && n.refusedByRestore():
 		return fmt.Sprintf("had a conflict when it tried to %s %s: %s; retried", n.Verb, what, restoredReason)
 	case n.isRetriedConflict():

@@ -132,8 +132,8 @@ func rateColumn(id columnID, heading string, dropOrder int, of func(*observe.Que
 		})}
 }
 
-// durationColumn is a column of durations of the last minute. Without a measurement the cell is faint.
-// durationColumn makes a column of durations; of also returns of how many keys they are.
+// durationColumn makes a column of durations of the last minute; of also returns of how many keys they are. Without a
+// measurement the cell is faint.
 func durationColumn(id columnID, heading string, dropOrder int, of func(*observe.Queue) (d time.Duration, keys int64)) column {
 	compare := compareDescending(func(q *observe.Queue) time.Duration { d, _ := of(q); return d })
 	return column{id: id, heading: heading, min: 8, max: 8, dropOrder: dropOrder, compare: compare,
