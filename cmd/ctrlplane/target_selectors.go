@@ -63,6 +63,8 @@ type selection struct {
 	selector
 	path string
 	err  error // why there is none
+	// unknown says why KUBECONFIG has selected none although it seems to be of a control plane.
+	unknown error
 }
 
 func (t *target) find(applies func(selector) bool) (s selection) {
@@ -70,7 +72,11 @@ func (t *target) find(applies func(selector) bool) (s selection) {
 		if !applies(s.selector) {
 			continue
 		}
-		if s.path, s.err = s.selector.find(t); s.path != "" || s.err != nil {
+		s.path, s.err = s.selector.find(t)
+		if unknown, ok := errors.AsType[unknownKubeconfigError](s.err); ok {
+			s.unknown, s.err = unknown, nil
+		}
+		if s.path != "" || s.err != nil {
 			break
 		}
 	}
@@ -115,6 +121,9 @@ func (t *target) runningDataDir() (string, error) {
 // running returns the selected control plane, or what its selector takes instead of one that is not running.
 func (t *target) running() (candidate, error) {
 	s := t.selected()
+	if err := t.rejectUnknownKubeconfig(s.unknown); err != nil {
+		return candidate{}, err
+	}
 	c, running, err := s.peek()
 	if err != nil && (t.dataDir != "" || !datadir.IsStateFolderError(err)) {
 		return candidate{}, err
@@ -148,7 +157,7 @@ func (s selection) peek() (c candidate, running bool, err error) {
 // byName returns a target for the verbs that start and manage control planes by their name: for them KUBECONFIG selects
 // none.
 func (t *target) byName() *target {
-	if t.choice == nil || t.choice.byName {
+	if t.choice == nil || t.choice.byName || t.choice.err != nil {
 		return t
 	}
 	c, _, _ := t.choice.peek() // without a state the folder selects it
@@ -225,7 +234,7 @@ func (t *target) notRunningOfKubeconfig(c candidate) (*candidate, error) {
 	}
 	own := c.target()
 	var choices []string
-	if !own.isDefault() {
+	if path, err := t.folderOfName(); err == nil && !own.isDefault() && datadir.Exists(path) {
 		choices = append(choices, "--name default")
 	}
 	for _, flag := range flagsOf(others) {
@@ -237,7 +246,7 @@ func (t *target) notRunningOfKubeconfig(c candidate) (*candidate, error) {
 	if len(choices) > 0 {
 		text += ", or choose another one: " + strings.Join(choices, ", ")
 	}
-	if len(others) > 0 || t.changes && !own.isDefault() {
+	if t.changes && (len(others) > 0 || !own.isDefault()) {
 		return nil, ambiguousError{errors.New(text)}
 	}
 	return nil, notRunningError{errors.New(text)}
