@@ -55,7 +55,7 @@ func listControllers(ctx context.Context, t *target) ([]control.Controller, erro
 		for _, c := range ctrlplane.Controllers() {
 			reason := c.Reason
 			if reason == "" {
-				reason = asCalled(`no control plane is running: "ctrlplane up" starts one`)
+				reason = asCalled(`the control plane is not running: "ctrlplane up" starts one`)
 			}
 			list = append(list, control.Controller{Name: c.Name, Aliases: c.Aliases, State: string(c.State), Reason: reason})
 		}

@@ -31,7 +31,8 @@ func newKubectlCommand(t *target) *cobra.Command {
 		Long: `Run the kubectl of this Kubernetes release on the control plane. Flags that select
 the control plane come before the verb: "ctrlplane --name demo kubectl get pods".
 In a command of "ctrlplane run" it is the control plane of that run, otherwise that of
-KUBECONFIG, if that is of a control plane of yours. Without all that, a verb that changes
+KUBECONFIG, if that is of a control plane of yours; user and namespace are those of the
+administrator's kubeconfig in its data folder. Without all that, a verb that changes
 something never uses another one than the default one.
 
 It never uses another cluster or changes your own kubeconfig: plugins and "kubectl config" get the
