@@ -58,6 +58,14 @@ func (c candidate) target() *target {
 	return t
 }
 
+// describe is the name of the control plane, with the folder if that is not the one of the name: several may have one name.
+func (c candidate) describe() string {
+	if c.target().dataDir != "" {
+		return fmt.Sprintf("%s in %s", c.state.Name, c.path)
+	}
+	return c.state.Name
+}
+
 // selection is the data folder that a verb works on.
 type selection struct {
 	selector

@@ -239,7 +239,9 @@ func TestNameSelectsForUpAndDown(t *testing.T) {
 	h := enterHome(t)
 	state := func(name string) string { return filepath.Join(string(h), "state", "ctrlplane", name) }
 	grow, main := makePlane(t, state("grow"), "grow", false), state("default")
-	for kubeconfig, want := range map[string]string{grow.kubeconfig: "ctrlplane --name default kubectl", "": "ctrlplane kubectl"} {
+	for kubeconfig, want := range map[string]string{
+		grow.kubeconfig: "ctrlplane --name default kubectl", state("gone") + "/kubeconfig": "ctrlplane --name default kubectl", "": "ctrlplane kubectl",
+	} {
 		t.Setenv("KUBECONFIG", kubeconfig)
 		u := &upCommand{target: newTestTarget(t)}
 		if path, err := u.target.dataDirPath(); path != main || err != nil {
@@ -247,6 +249,9 @@ func TestNameSelectsForUpAndDown(t *testing.T) {
 		}
 		if got := u.servedTarget().commandLine("kubectl"); got != want {
 			t.Errorf("KUBECONFIG %q: got %q, want %q", kubeconfig, got, want)
+		}
+		if got := u.stopTarget().commandLine("down"); got != "ctrlplane down" {
+			t.Errorf("KUBECONFIG %q: to stop it: %q", kubeconfig, got)
 		}
 	}
 	t.Setenv("KUBECONFIG", grow.kubeconfig)
