@@ -20,7 +20,8 @@ type selector struct {
 	// byName says that the selector counts for verbs that start or manage control planes by their name, too, such as up
 	// and down.
 	byName bool
-	// instead returns what a verb takes if the control plane is not running; nil if it takes none.
+	// instead returns what a verb takes if the control plane is not running; nil if it takes none. With a notRunningError a
+	// verb may go on without it, or with its folder.
 	instead func(*target, candidate) (*candidate, error)
 	// note says on stderr that the control plane was selected; nil if the user knows that.
 	note func(*target, candidate)
@@ -116,7 +117,8 @@ func (t *target) toChange() *target {
 // notRunningError says that the control plane is not running.
 type notRunningError struct{ error }
 
-// ambiguousError says that the selected control plane is not running, and that another one may be meant.
+// ambiguousError says that the selected control plane is not running, and that a verb that changes something, another one or
+// the stopped one, needs a name.
 type ambiguousError struct{ error }
 
 // runningDataDir returns the data folder of the running control plane. It fails if the control plane is not running, or
