@@ -4,10 +4,10 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"os"
 	"path/filepath"
 
 	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/ctrlplane/ctrlplane"
 	"github.com/ctrlplane/ctrlplane/control"
@@ -62,22 +62,30 @@ func newViewSource(src observe.Source, t *target, interventions, clients control
 
 // restConfig is the client configuration of the running control plane.
 func (t *target) restConfig() (*rest.Config, error) {
-	dir, err := t.runningDataDir()
+	c, err := t.running()
 	if err != nil {
 		return nil, err
 	}
-	if err := rejectSuspended(dir); err != nil {
+	if err := rejectSuspended(c.path); err != nil {
 		return nil, err
 	}
-	if err := t.warnOfVersion(dir); err != nil {
+	if err := t.warnOfVersion(c.path); err != nil {
 		return nil, err
 	}
-	cfg, err := clientcmd.BuildConfigFromFlags("", filepath.Join(dir, ctrlplane.KubeconfigFile))
-	if err != nil {
-		return nil, fmt.Errorf("kubeconfig: %w", err)
+	return c.adminConfig()
+}
+
+// adminConfig is the client configuration of the administrator. It is made of the files that only ctrlplane writes: other
+// programs change the kubeconfig, whose current context may be that of another cluster.
+func (c candidate) adminConfig() (*rest.Config, error) {
+	cfg := &rest.Config{Host: c.state.Server, QPS: -1, UserAgent: useragent.Of("ctrlplane")} // whatever the name of this file is
+	for name, content := range map[string]*[]byte{"ca.crt": &cfg.CAData, "admin.crt": &cfg.CertData, "admin.key": &cfg.KeyData} {
+		data, err := os.ReadFile(filepath.Join(c.path, pkiDir, name))
+		if err != nil {
+			return nil, fmt.Errorf("certificates of the control plane: %w", err)
+		}
+		*content = data
 	}
-	cfg.QPS = -1
-	cfg.UserAgent = useragent.Of("ctrlplane") // whatever the name of this file is
 	return cfg, nil
 }
 

@@ -19,7 +19,7 @@ func newControllersCommand(t *target) *cobra.Command {
 		Long: `List all controllers of a running control plane: the state, the workers of the
 queues, the queued keys, the failed API calls, the keys that fail, and the reason if a
 controller is not running or an intervention applies to it; with "-o wide" the
-aliases, too. If no control plane is running, list the controllers that "up" would
+aliases, too. If the control plane is not running, list the controllers that "up" would
 run. "up --controllers" accepts the names and the aliases.
 
 The other verbs intervene in running controllers.`,
@@ -55,7 +55,7 @@ func listControllers(ctx context.Context, t *target) ([]control.Controller, erro
 		for _, c := range ctrlplane.Controllers() {
 			reason := c.Reason
 			if reason == "" {
-				reason = asCalled(`no control plane is running: "ctrlplane up" starts one`)
+				reason = asCalled(`the control plane is not running: "ctrlplane up" starts one`)
 			}
 			list = append(list, control.Controller{Name: c.Name, Aliases: c.Aliases, State: string(c.State), Reason: reason})
 		}

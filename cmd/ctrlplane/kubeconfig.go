@@ -26,11 +26,14 @@ the ServiceAccount's roles give it, as in a cluster.`,
   KUBECONFIG="$(ctrlplane kubeconfig --service-account shop/operator)" go run .`,
 		Args: rejectArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			dir, err := t.runningDataDir()
+			c, err := t.running()
 			if err != nil {
 				return err
 			}
-			return printKubeconfig(cmd, t, dir, account, raw)
+			if err := t.checkCurrentContext(c); err != nil {
+				return err
+			}
+			return printKubeconfig(cmd, t, c.path, account, raw)
 		},
 	}
 	cmd.Flags().BoolVar(&raw, "raw", false, "print the content, including the private key or the token")

@@ -5,7 +5,6 @@ import (
 	"net/http"
 	"os"
 	"os/signal"
-	"path/filepath"
 	"strings"
 	"sync/atomic"
 
@@ -21,7 +20,6 @@ import (
 	"k8s.io/kubectl/pkg/cmd/plugin"
 	cmdutil "k8s.io/kubectl/pkg/cmd/util"
 
-	"github.com/ctrlplane/ctrlplane"
 	"github.com/ctrlplane/ctrlplane/internal/usage"
 	"github.com/ctrlplane/ctrlplane/internal/useragent"
 )
@@ -33,7 +31,8 @@ func newKubectlCommand(t *target) *cobra.Command {
 		Long: `Run the kubectl of this Kubernetes release on the control plane. Flags that select
 the control plane come before the verb: "ctrlplane --name demo kubectl get pods".
 In a command of "ctrlplane run" it is the control plane of that run, otherwise that of
-KUBECONFIG, if that is of a control plane of yours. Without all that, a verb that changes
+KUBECONFIG, if that is of a control plane of yours; user and namespace are those of the
+administrator's kubeconfig in its data folder. Without all that, a verb that changes
 something never uses another one than the default one.
 
 It never uses another cluster or changes your own kubeconfig: plugins and "kubectl config" get the
@@ -55,15 +54,16 @@ func runKubectl(t *target, args []string) error {
 	if !onlyReads(args) {
 		t.toChange()
 	}
-	path, notRunning := t.useKubeconfig(flags)
-	if path != os.DevNull {
-		notRunning = nil // it is suspended: what sends no request to it works
+	c, notRunning := t.useKubeconfig(flags)
+	pluginRefusal := notRunning
+	if c.path != "" {
+		notRunning, pluginRefusal = nil, t.checkCurrentContext(c) // what sends no request works, also if it is suspended
 	}
 	// Plugins and the verbs of "kubectl config" use the variable, not the flags.
-	if err := os.Setenv(clientcmd.RecommendedConfigPathEnvVar, path); err != nil {
+	if err := os.Setenv(clientcmd.RecommendedConfigPathEnvVar, *flags.KubeConfig); err != nil {
 		return err
 	}
-	plugins := pluginHandler{kubectl.NewDefaultPluginHandler(plugin.ValidPluginFilenamePrefixes), notRunning}
+	plugins := pluginHandler{kubectl.NewDefaultPluginHandler(plugin.ValidPluginFilenamePrefixes), pluginRefusal}
 	cmd := kubectl.NewDefaultKubectlCommandWithArgs(kubectl.KubectlOptions{
 		PluginHandler: plugins,
 		Arguments:     append([]string{"kubectl"}, args...),
@@ -72,7 +72,7 @@ func runKubectl(t *target, args []string) error {
 	})
 	prepare := cmd.PersistentPreRunE
 	cmd.PersistentPreRunE = func(verb *cobra.Command, args []string) error {
-		if err := checkKubectlVerb(cmd, verb, path, notRunning); err != nil {
+		if err := checkKubectlVerb(cmd, verb, c, notRunning); err != nil {
 			printError(err)
 			exit(exitCode(err)) // kubectl would print its help
 		}
@@ -86,44 +86,52 @@ func runKubectl(t *target, args []string) error {
 	return nil
 }
 
-// useKubeconfig makes kubectl use the kubeconfig of the running control plane, whose
-// path it returns. If none is running, it returns why, and an empty kubeconfig; if it is suspended, it returns that. Requests are
-// refused then: verbs that need no server work.
-func (t *target) useKubeconfig(flags *genericclioptions.ConfigFlags) (path string, notAnswering error) {
-	flags.KubeConfig = &path
-	dir, err := t.runningDataDir()
+// useKubeconfig makes kubectl use the context of the running control plane in the kubeconfig of its data folder, and
+// returns that control plane. If none is running, it returns why, and kubectl gets an empty kubeconfig; if it is suspended, or the file
+// is not of it, it returns that, too. Requests are refused then: verbs that need no server work.
+func (t *target) useKubeconfig(flags *genericclioptions.ConfigFlags) (c candidate, notAnswering error) {
+	c, err := t.running()
 	if err != nil {
-		path = os.DevNull
-		server, token := "https://127.0.0.1:0", "none"
-		flags.APIServer, flags.BearerToken = &server, &token // without a token kubectl asks for a password
-		refuseRequests(flags, err)
-		return path, err
+		path, server, token := os.DevNull, "https://127.0.0.1:0", "none"
+		flags.KubeConfig, flags.APIServer, flags.BearerToken = &path, &server, &token // without a token kubectl asks for a password
+		refuseRequests(flags, func(*rest.Config) error { return err })
+		return candidate{}, err
 	}
-	path = filepath.Join(dir, ctrlplane.KubeconfigFile)
-	if err := rejectSuspended(dir); err != nil {
-		refuseRequests(flags, err)
-		return path, err
+	path := c.kubeconfig()
+	flags.KubeConfig = &path
+	context, current, err := t.ownContext(c)
+	if err == nil && !current {
+		flags.Context = &context
 	}
-	// kubectl's limit of 5 requests/s protects shared servers; this one is not shared.
+	if err == nil {
+		err = rejectSuspended(c.path)
+	}
+	refuseRequests(flags, func(cfg *rest.Config) error {
+		if err != nil {
+			return err
+		}
+		return c.checkServer(cfg)
+	})
+	return c, err
+}
+
+// refuseRequests makes kubectl exit in one line after a request to a server that check rejects.
+func refuseRequests(flags *genericclioptions.ConfigFlags, check func(*rest.Config) error) {
+	refused := &atomic.Pointer[error]{}
 	flags.WithWrapConfigFn(func(cfg *rest.Config) *rest.Config {
+		if err := check(cfg); err != nil {
+			klog.SetLogger(logr.Discard()) // discovery would log each of its attempts
+			cfg.Wrap(func(http.RoundTripper) http.RoundTripper { return refusingTransport{err, refused} })
+			return cfg
+		}
+		// kubectl's limit of 5 requests/s protects shared servers; this one is not shared.
 		cfg.QPS, cfg.UserAgent = -1, useragent.Of("kubectl")
 		joinSync(cfg)
 		return cfg
 	})
-	return path, nil
-}
-
-// refuseRequests makes kubectl exit with why, in one line, after a request to a server.
-func refuseRequests(flags *genericclioptions.ConfigFlags, why error) {
-	refused := &atomic.Bool{}
-	flags.WithWrapConfigFn(func(cfg *rest.Config) *rest.Config {
-		cfg.Wrap(func(http.RoundTripper) http.RoundTripper { return refusingTransport{why, refused} })
-		return cfg
-	})
-	klog.SetLogger(logr.Discard()) // discovery would log each of its attempts
 	cmdutil.BehaviorOnFatal(func(msg string, code int) {
-		if refused.Load() {
-			printError(why)
+		if why := refused.Load(); why != nil {
+			printError(*why)
 		} else if msg = strings.TrimSuffix(msg, "\n"); msg != "" {
 			fmt.Fprintln(stderr, msg)
 		}
@@ -134,17 +142,17 @@ func refuseRequests(flags *genericclioptions.ConfigFlags, why error) {
 // refusingTransport fails every request.
 type refusingTransport struct {
 	err     error
-	refused *atomic.Bool // set by a request
+	refused *atomic.Pointer[error] // set by a request
 }
 
 func (r refusingTransport) RoundTrip(*http.Request) (*http.Response, error) {
-	r.refused.Store(true)
+	r.refused.Store(&r.err)
 	return nil, r.err
 }
 
 // checkKubectlVerb rejects what would use or change something else than the control plane,
-// whose kubeconfig is own.
-func checkKubectlVerb(kubectl, verb *cobra.Command, own string, notRunning error) error {
+// which is c.
+func checkKubectlVerb(kubectl, verb *cobra.Command, c candidate, notRunning error) error {
 	if f := kubectl.PersistentFlags().Lookup("server"); f != nil && f.Changed { // some verbs have a --server of their own
 		return otherClusterError(f.Name)
 	}
@@ -153,8 +161,11 @@ func checkKubectlVerb(kubectl, verb *cobra.Command, own string, notRunning error
 	if parent := verb.Parent(); notRunning != nil && (given || parent != nil && parent.Name() == "config") {
 		return notRunning
 	}
-	if given && !sameServer(f.Value.String(), own) {
+	if given && !c.isFor(f.Value.String()) {
 		return otherClusterError(f.Name)
+	}
+	if context := kubectl.PersistentFlags().Lookup("context"); given && context != nil && !context.Changed {
+		return context.Value.Set("") // that of useKubeconfig is of the other file
 	}
 	return nil
 }
@@ -163,28 +174,16 @@ func otherClusterError(flag string) error {
 	return usage.Errorf(`kubectl --%s: "ctrlplane kubectl" only talks to the control plane: leave the flag out, or use your own kubectl`, flag)
 }
 
-// sameServer reports whether two kubeconfigs are for the same API server, as those of a
-// lesson are, which have a namespace of their own.
-func sameServer(a, b string) bool {
-	one, err := clientcmd.BuildConfigFromFlags("", a)
-	if err != nil {
-		return false
-	}
-	other, err := clientcmd.BuildConfigFromFlags("", b)
-	return err == nil && one.Host == other.Host
-}
-
-// pluginHandler runs plugins only with a control plane: without one they would use the
-// user's own kubeconfig.
+// pluginHandler runs plugins only with the kubeconfig of a control plane: otherwise they would use another cluster.
 type pluginHandler struct {
 	kubectl.PluginHandler
-	notRunning error
+	refusal error
 }
 
 // Execute implements kubectl.PluginHandler.
 func (h pluginHandler) Execute(path string, args, env []string) error {
-	if h.notRunning != nil {
-		printError(h.notRunning)
+	if h.refusal != nil {
+		printError(h.refusal)
 		exit(1) // kubectl would print it in another form
 	}
 	return h.PluginHandler.Execute(path, args, env)

@@ -14,8 +14,8 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/client-go/tools/cache"
+	"k8s.io/client-go/tools/clientcmd"
 
-	"github.com/ctrlplane/ctrlplane"
 	"github.com/ctrlplane/ctrlplane/clients/reconciler"
 	"github.com/ctrlplane/ctrlplane/internal/kinds"
 	"github.com/ctrlplane/ctrlplane/internal/usage"
@@ -37,7 +37,7 @@ type reconcileCommand struct {
 	target    *target
 	namespace string
 	owns      []string
-	dataDir   string
+	plane     candidate
 	command   []string
 	out       io.Writer
 }
@@ -89,7 +89,10 @@ func (r *reconcileCommand) run(ctx context.Context, kind string) error {
 	if err != nil {
 		return err
 	}
-	if r.dataDir, err = r.target.runningDataDir(); err != nil {
+	if r.plane, err = r.target.running(); err != nil {
+		return err
+	}
+	if err := r.target.checkCurrentContext(r.plane); err != nil {
 		return err
 	}
 	cfg.UserAgent = useragent.Of(reconcileProgram)
@@ -136,11 +139,14 @@ func (r *reconcileCommand) sync(ctx context.Context, key cache.ObjectName, heade
 	c.ownGroup = true
 	c.cmd.Stdin = nil
 	c.passOn(out, out)
-	c.cmd.Env = append(commandEnv(""), syncEnv+"="+header, dataDirEnv+"="+r.dataDir,
-		"KUBECONFIG="+filepath.Join(r.dataDir, ctrlplane.KubeconfigFile))
-	if own := os.Getenv("KUBECONFIG"); own != "" && sameServer(own, filepath.Join(r.dataDir, ctrlplane.KubeconfigFile)) {
-		c.cmd.Env = append(c.cmd.Env, "KUBECONFIG="+own) // it may name a namespace
+	kubeconfig := os.Getenv(clientcmd.RecommendedConfigPathEnvVar) // it may name a namespace
+	if !r.plane.isFor(filepath.SplitList(kubeconfig)...) {
+		kubeconfig = r.plane.kubeconfig()
+		if err := r.target.checkCurrentContext(r.plane); err != nil {
+			return r.notStarted(name, err)
+		}
 	}
+	c.cmd.Env = append(commandEnv(""), syncEnv+"="+header, dataDirEnv+"="+r.plane.path, clientcmd.RecommendedConfigPathEnvVar+"="+kubeconfig)
 	if err := c.startProcess(); err != nil {
 		return r.notStarted(name, err)
 	}

@@ -31,7 +31,7 @@ the state that it replaces.`,
 			if err != nil {
 				return t.explainLostRestore(err)
 			}
-			_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s reset: %s\n", plane.state.Name, describeRestore(done))
+			_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s reset: %s\n", plane.describe(), describeRestore(done))
 			return err
 		},
 	}

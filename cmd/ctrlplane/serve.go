@@ -73,6 +73,9 @@ func (u *upCommand) serve(ctx context.Context, v *session) (err error) {
 	if !net.ParseIP(u.address).IsLoopback() {
 		v.warn(fmt.Sprintf("%s is not a loopback address: the API server can be reached from the network", u.address))
 	}
+	if !u.ephemeral && u.servedTarget() != u.target {
+		v.warn("KUBECONFIG does not select this control plane: other verbs need --name default, or unset KUBECONFIG")
+	}
 	if v.ready != nil {
 		if err := v.ready(); err != nil {
 			return err
@@ -129,10 +132,18 @@ func (u *upCommand) servedTarget() *target {
 		return ephemeralTarget(u.server.Name, u.server.DataDir())
 	}
 	own, err := u.target.dataDirPath()
-	if s := u.target.find(func(selector) bool { return true }); !u.target.isDefault() || err != nil || s.path == own {
+	if s := u.target.find(func(selector) bool { return true }); !u.target.isDefault() || err != nil || s.path == own && s.unknown == nil {
 		return u.target
 	}
 	return &target{name: u.target.name, named: func() bool { return true }}
+}
+
+// stopTarget is servedTarget for "down", which does not use KUBECONFIG.
+func (u *upCommand) stopTarget() *target {
+	if u.ephemeral {
+		return u.servedTarget()
+	}
+	return u.target
 }
 
 // ephemeralTarget selects an ephemeral control plane from another shell. That finds it by its name only if it has the same
@@ -161,7 +172,7 @@ func (u *upCommand) readyInfo(took time.Duration, merged bool) ui.ReadyInfo {
 		info.Dir = s.DataDir()
 	}
 	if u.detach {
-		info.StopCommand = u.servedTarget().commandLine("down")
+		info.StopCommand = u.stopTarget().commandLine("down")
 	}
 	if merged {
 		info.Context = s.KubeconfigObject().CurrentContext

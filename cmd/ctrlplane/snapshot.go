@@ -51,7 +51,7 @@ at once.`,
 	return cmd
 }
 
-// snapshots saves and restores the state of the control plane, running or stopped, whose name it returns.
+// snapshots saves and restores the state of the control plane, running or stopped, which it describes, too.
 func (t *target) snapshots() (_ control.Snapshots, plane string, err error) {
 	c, err := t.running()
 	if err == nil {
@@ -59,7 +59,7 @@ func (t *target) snapshots() (_ control.Snapshots, plane string, err error) {
 		if err != nil {
 			return nil, "", err
 		}
-		return client.Snapshots(), c.state.Name, nil
+		return client.Snapshots(), c.describe(), nil
 	}
 	ambiguous := errors.As(err, new(ambiguousError))
 	if !ambiguous && !errors.As(err, new(notRunningError)) {
@@ -79,8 +79,8 @@ func (t *target) snapshots() (_ control.Snapshots, plane string, err error) {
 	if s.note != nil {
 		s.note(t, c)
 	}
-	name := cmp.Or(c.state.Name, t.name)
-	return ctrlplane.OfflineDataDir{Dir: c.path, Name: name}, name, nil
+	c.state.Name = cmp.Or(c.state.Name, t.name)
+	return ctrlplane.OfflineDataDir{Dir: c.path, Name: c.state.Name}, c.describe(), nil
 }
 
 func newSnapshotSave(t *target) *cobra.Command {

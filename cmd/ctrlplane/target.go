@@ -30,6 +30,7 @@ type target struct {
 	context string      // what name was given as, if acceptContextName has changed it
 
 	versionNoted sync.Once // by warnOfVersion
+	unknownNoted sync.Once // by rejectUnknownKubeconfig
 }
 
 func (t *target) addFlags(root *cobra.Command) {

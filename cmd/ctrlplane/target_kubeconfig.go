@@ -1,71 +1,168 @@
 package main
 
 import (
+	"errors"
+	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"golang.org/x/term"
+	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 
 	"github.com/ctrlplane/ctrlplane"
 	"github.com/ctrlplane/ctrlplane/internal/datadir"
 	"github.com/ctrlplane/ctrlplane/internal/limitread"
+	"github.com/ctrlplane/ctrlplane/internal/oneline"
 )
 
-// apiServer tells API servers apart: a later one may have the address of one that has ended.
+const (
+	pkiDir = "pki"
+	// caLimit is the most that is read of a file with a certificate authority.
+	caLimit = 1 << 20
+)
+
+// apiServer tells API servers apart. The CA is what counts: a later control plane may have the address of one that has ended,
+// and each has several addresses.
 type apiServer struct{ address, ca string }
 
-// folderOfKubeconfig is the data folder of the control plane that kubectl would use: its API server is that of the current
-// context of the files in KUBECONFIG. They may be a ServiceAccount's, or a copy.
-func folderOfKubeconfig(*target) (string, error) {
-	files := filepath.SplitList(os.Getenv(clientcmd.RecommendedConfigPathEnvVar))
-	wanted := currentServer(files)
-	if wanted.ca == "" {
-		return "", nil
-	}
-	var dirs []string
-	for _, file := range files { // first: another folder may be a copy, and that of a --data-dir is in no list
-		if dir, err := filepath.Abs(filepath.Dir(file)); err == nil && datadir.Exists(dir) {
-			dirs = append(dirs, dir)
-		}
-	}
-	others, err := dataDirs()
-	if err != nil {
-		return "", err
-	}
-	dirs = append(dirs, others...)
-	i := slices.IndexFunc(dirs, func(dir string) bool {
-		return currentServer([]string{filepath.Join(dir, ctrlplane.KubeconfigFile)}) == wanted
-	})
-	if i < 0 {
-		return "", nil
-	}
-	return dirs[i], nil
+// serverOf is the API server that a client configuration is for.
+func serverOf(cfg *rest.Config) apiServer {
+	return apiServer{cfg.Host, caOf(cfg.CAData, cfg.CAFile)}
 }
 
-// currentServer returns the API server of the current context of kubeconfig files, merged as kubectl merges them. It is
-// empty if they cannot be read, or only once.
-func currentServer(files []string) apiServer {
-	if len(files) == 0 || slices.ContainsFunc(files, limitread.IsStream) {
-		return apiServer{}
-	}
-	cfg, err := (&clientcmd.ClientConfigLoadingRules{Precedence: files}).Load()
-	if err != nil {
-		return apiServer{}
-	}
-	context := cfg.Contexts[cfg.CurrentContext]
+// serverOfContext is the API server of a context.
+func serverOfContext(cfg *clientcmdapi.Config, name string) apiServer {
+	context := cfg.Contexts[name]
 	if context == nil || cfg.Clusters[context.Cluster] == nil {
 		return apiServer{}
 	}
 	cluster := cfg.Clusters[context.Cluster]
-	return apiServer{cluster.Server, string(cluster.CertificateAuthorityData)}
+	return apiServer{cluster.Server, caOf(cluster.CertificateAuthorityData, cluster.CertificateAuthority)}
 }
 
-// noteKubeconfig says on a terminal which control plane KUBECONFIG has selected. Programs that read stderr have set it
-// themselves.
+// caOf is a certificate authority; empty if it cannot be read.
+func caOf(data []byte, file string) string {
+	if len(data) == 0 && file != "" && !limitread.IsStream(file) {
+		data, _ = limitread.File(file, caLimit)
+	}
+	return string(data)
+}
+
+// caOfFolder is the certificate authority of the control plane in a data folder. Only ctrlplane writes it, while other
+// programs change the kubeconfig: kind adds a cluster to that if KUBECONFIG names it.
+func caOfFolder(dir string) string { return caOf(nil, filepath.Join(dir, pkiDir, "ca.crt")) }
+
+// unknownKubeconfigError says that KUBECONFIG seems to be of a control plane, but not of which one.
+type unknownKubeconfigError struct{ error }
+
+// folderOfKubeconfig is the data folder of the control plane that kubectl would use: the current context of the files in
+// KUBECONFIG has its CA. They may be a ServiceAccount's, or a copy. The error is an [unknownKubeconfigError].
+func folderOfKubeconfig(*target) (string, error) {
+	files := filepath.SplitList(os.Getenv(clientcmd.RecommendedConfigPathEnvVar))
+	if len(files) == 0 {
+		return "", nil
+	}
+	cfg, err := readKubeconfig(files)
+	if err != nil {
+		return "", unknownKubeconfigError{err}
+	}
+	wanted := serverOfContext(cfg, cfg.CurrentContext)
+	if wanted.ca != "" {
+		if dirs := foldersOf(wanted, files); len(dirs) == 1 {
+			return dirs[0], nil
+		} else if len(dirs) > 1 {
+			return "", unknownKubeconfigError{fmt.Errorf("several control planes have the CA of its context %q", cfg.CurrentContext)}
+		}
+	}
+	if _, own := datadir.NameOfContext(cfg.CurrentContext); own || datadir.Exists(filepath.Dir(files[0])) {
+		return "", unknownKubeconfigError{fmt.Errorf("its context %q is not of a control plane that is known here", cfg.CurrentContext)}
+	}
+	return "", nil
+}
+
+// readKubeconfig merges files as kubectl does. A missing file is an error only if it has a name that ctrlplane gives, as that
+// of a control plane that was deleted: others do not exist before the first cluster.
+func readKubeconfig(files []string) (*clientcmdapi.Config, error) {
+	missing := 0
+	for _, file := range files {
+		_, err := os.Stat(file)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			missing++
+		case file != os.DevNull && limitread.IsStream(file):
+			return nil, fmt.Errorf("%s is a pipe or a device, which can be read only once", file)
+		}
+	}
+	i := slices.IndexFunc(files, func(file string) bool {
+		name := filepath.Base(file)
+		return name == ctrlplane.KubeconfigFile || strings.HasPrefix(name, ctrlplane.KubeconfigFile+".")
+	})
+	if missing == len(files) && i >= 0 {
+		return nil, fmt.Errorf("%s does not exist", files[i])
+	}
+	cfg, err := (&clientcmd.ClientConfigLoadingRules{Precedence: files}).Load()
+	if err != nil {
+		return nil, oneline.Error(err)
+	}
+	return cfg, nil
+}
+
+// foldersOf returns the data folders with the CA of the API server. If there are several, one is a copy of another one, or they
+// share an etcd cluster, or the user has created the CA: it prefers the folder of a file of KUBECONFIG, then the one with the
+// address, and of these the one that runs.
+func foldersOf(wanted apiServer, files []string) []string {
+	var beside []string
+	for _, file := range files {
+		if dir, err := filepath.Abs(filepath.Dir(file)); err == nil && datadir.Exists(dir) {
+			beside = append(beside, dir)
+		}
+	}
+	others, _ := dataDirs() // without a list the folder of the file is left
+	dirs := slices.DeleteFunc(append(slices.Clone(beside), others...), func(dir string) bool { return caOfFolder(dir) != wanted.ca })
+	slices.Sort(dirs)
+	dirs = slices.Compact(dirs)
+	hasAddress := func(dir string) bool {
+		state, _, err := datadir.Peek(dir)
+		return err == nil && state.Server == wanted.address
+	}
+	runs := func(dir string) bool {
+		_, running, err := datadir.Peek(dir)
+		return err == nil && running && hasAddress(dir)
+	}
+	for _, preferred := range []func(string) bool{func(dir string) bool { return slices.Contains(beside, dir) }, hasAddress, runs} {
+		if len(dirs) < 2 {
+			break
+		}
+		if kept := slices.DeleteFunc(slices.Clone(dirs), func(dir string) bool { return !preferred(dir) }); len(kept) > 0 {
+			dirs = kept
+		}
+	}
+	return dirs
+}
+
+// rejectUnknownKubeconfig fails for a verb that changes something if KUBECONFIG may be of another control plane; others
+// print a warning once.
+func (t *target) rejectUnknownKubeconfig(why error) error {
+	switch {
+	case why == nil || t.quiet && !t.changes:
+		return nil
+	case t.changes:
+		return fmt.Errorf("KUBECONFIG: %w: choose a control plane with --name or --data-dir, or unset KUBECONFIG", why)
+	}
+	t.unknownNoted.Do(func() { printWarning(fmt.Sprintf("KUBECONFIG selects no control plane: %v", why)) })
+	return nil
+}
+
+// noteKubeconfig says on a terminal which control plane KUBECONFIG has selected, unless it names the file in the data folder.
+// Programs that read stderr have set it themselves.
 func (t *target) noteKubeconfig(c candidate) {
-	if !c.target().isDefault() && term.IsTerminal(int(stderr.Fd())) {
+	file, err := filepath.Abs(os.Getenv(clientcmd.RecommendedConfigPathEnvVar))
+	if isOwn := err == nil && filepath.Dir(file) == c.path; !isOwn && !c.target().isDefault() && term.IsTerminal(int(stderr.Fd())) {
 		t.noteChoice(c, "as KUBECONFIG selects it")
 	}
 }

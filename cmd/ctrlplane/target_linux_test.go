@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 )
 
 // openTerminal makes stderr a terminal, and returns what shows its lines.
@@ -44,7 +45,7 @@ func TestNoteOfKubeconfig(t *testing.T) {
 	screen := openTerminal(t)
 	for _, name := range []string{"default", "grow"} {
 		p := makePlane(t, filepath.Join(string(h), "state", "ctrlplane", name), name, false)
-		t.Setenv("KUBECONFIG", p.kubeconfig)
+		t.Setenv("KUBECONFIG", p.copyKubeconfig(t, func(*clientcmdapi.Config) {}))
 		chosen := newTestTarget(t)
 		for range 2 {
 			if _, err := chosen.runningDataDir(); err != nil {
@@ -56,7 +57,7 @@ func TestNoteOfKubeconfig(t *testing.T) {
 	grow := filepath.Join(string(h), "state", "ctrlplane", "grow")
 	for _, want := range []string{"end of default", fmt.Sprintf("ctrlplane: using control plane %q in %s, as KUBECONFIG selects it", "grow", grow), "end of grow"} {
 		if line, err := screen.ReadString('\n'); line != want+"\r\n" || err != nil {
-			t.Errorf("got %q, %v, want %q", line, err, want)
+			t.Fatalf("got %q, %v, want %q", line, err, want)
 		}
 	}
 }

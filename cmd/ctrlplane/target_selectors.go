@@ -20,7 +20,8 @@ type selector struct {
 	// byName says that the selector counts for verbs that start or manage control planes by their name, too, such as up
 	// and down.
 	byName bool
-	// instead returns what a verb takes if the control plane is not running; nil if it takes none.
+	// instead returns what a verb takes if the control plane is not running; nil if it takes none. With a notRunningError a
+	// verb may go on without it, or with its folder.
 	instead func(*target, candidate) (*candidate, error)
 	// note says on stderr that the control plane was selected; nil if the user knows that.
 	note func(*target, candidate)
@@ -58,11 +59,21 @@ func (c candidate) target() *target {
 	return t
 }
 
+// describe is the name of the control plane, with the folder if that is not the one of the name: several may have one name.
+func (c candidate) describe() string {
+	if c.target().dataDir != "" {
+		return fmt.Sprintf("%s in %s", c.state.Name, c.path)
+	}
+	return c.state.Name
+}
+
 // selection is the data folder that a verb works on.
 type selection struct {
 	selector
 	path string
 	err  error // why there is none
+	// unknown says why KUBECONFIG has selected none although it seems to be of a control plane.
+	unknown error
 }
 
 func (t *target) find(applies func(selector) bool) (s selection) {
@@ -70,7 +81,11 @@ func (t *target) find(applies func(selector) bool) (s selection) {
 		if !applies(s.selector) {
 			continue
 		}
-		if s.path, s.err = s.selector.find(t); s.path != "" || s.err != nil {
+		s.path, s.err = s.selector.find(t)
+		if unknown, ok := errors.AsType[unknownKubeconfigError](s.err); ok {
+			s.unknown, s.err = unknown, nil
+		}
+		if s.path != "" || s.err != nil {
 			break
 		}
 	}
@@ -102,7 +117,8 @@ func (t *target) toChange() *target {
 // notRunningError says that the control plane is not running.
 type notRunningError struct{ error }
 
-// ambiguousError says that the selected control plane is not running, and that another one may be meant.
+// ambiguousError says that the selected control plane is not running, and that a verb that changes something, another one or
+// the stopped one, needs a name.
 type ambiguousError struct{ error }
 
 // runningDataDir returns the data folder of the running control plane. It fails if the control plane is not running, or
@@ -115,6 +131,9 @@ func (t *target) runningDataDir() (string, error) {
 // running returns the selected control plane, or what its selector takes instead of one that is not running.
 func (t *target) running() (candidate, error) {
 	s := t.selected()
+	if err := t.rejectUnknownKubeconfig(s.unknown); err != nil {
+		return candidate{}, err
+	}
 	c, running, err := s.peek()
 	if err != nil && (t.dataDir != "" || !datadir.IsStateFolderError(err)) {
 		return candidate{}, err
@@ -148,7 +167,7 @@ func (s selection) peek() (c candidate, running bool, err error) {
 // byName returns a target for the verbs that start and manage control planes by their name: for them KUBECONFIG selects
 // none.
 func (t *target) byName() *target {
-	if t.choice == nil || t.choice.byName {
+	if t.choice == nil || t.choice.byName || t.choice.err != nil {
 		return t
 	}
 	c, _, _ := t.choice.peek() // without a state the folder selects it
@@ -225,7 +244,7 @@ func (t *target) notRunningOfKubeconfig(c candidate) (*candidate, error) {
 	}
 	own := c.target()
 	var choices []string
-	if !own.isDefault() {
+	if path, err := t.folderOfName(); err == nil && !own.isDefault() && datadir.Exists(path) {
 		choices = append(choices, "--name default")
 	}
 	for _, flag := range flagsOf(others) {
@@ -237,7 +256,7 @@ func (t *target) notRunningOfKubeconfig(c candidate) (*candidate, error) {
 	if len(choices) > 0 {
 		text += ", or choose another one: " + strings.Join(choices, ", ")
 	}
-	if len(others) > 0 || t.changes && !own.isDefault() {
+	if t.changes && (len(others) > 0 || !own.isDefault()) {
 		return nil, ambiguousError{errors.New(text)}
 	}
 	return nil, notRunningError{errors.New(text)}

@@ -4,16 +4,22 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 
 	"github.com/spf13/cobra"
+	"k8s.io/cli-runtime/pkg/genericclioptions"
+	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+	"k8s.io/klog/v2"
+	cmdutil "k8s.io/kubectl/pkg/cmd/util"
 
 	"github.com/ctrlplane/ctrlplane"
 	"github.com/ctrlplane/ctrlplane/internal/datadir"
 	"github.com/ctrlplane/ctrlplane/internal/kubeconfig"
+	"github.com/ctrlplane/ctrlplane/internal/testutil"
 )
 
 // TestRenamedDataFolder names a control plane by its folder, as other verbs do, not by the name that it has started with.
@@ -60,6 +66,7 @@ func makePlane(t *testing.T, path, name string, private bool) testPlane {
 	if err := dir.SaveState(datadir.State{Name: name, Server: address, Private: private, CtrlplaneVersion: ctrlplane.Version()}); err != nil {
 		t.Fatal(err)
 	}
+	testutil.WriteFiles(t, filepath.Join(p.path, pkiDir), map[string]string{"ca.crt": p.path, "admin.crt": "cert", "admin.key": "key"})
 	cfg := kubeconfig.New(datadir.ContextName(name), address, []byte(p.path), []byte("cert"), []byte("key"))
 	if err := kubeconfig.Write(p.kubeconfig, cfg); err != nil {
 		t.Fatal(err)
@@ -113,6 +120,15 @@ func TestSelectedControlPlane(t *testing.T) {
 	}
 	as := func(*clientcmdapi.Config) {}
 	otherContext := func(c *clientcmdapi.Config) { c.CurrentContext = "" }
+	address := func(a string) func(*clientcmdapi.Config) {
+		return func(c *clientcmdapi.Config) { c.Clusters[c.CurrentContext].Server = a }
+	}
+	caFile := func(p testPlane) func(*clientcmdapi.Config) {
+		return func(c *clientcmdapi.Config) {
+			cluster := c.Clusters[c.CurrentContext]
+			cluster.CertificateAuthorityData, cluster.CertificateAuthority = nil, filepath.Join(p.path, pkiDir, "ca.crt")
+		}
+	}
 	list := func(files ...string) string { return strings.Join(files, string(filepath.ListSeparator)) }
 	for name, tc := range map[string]struct {
 		flags, env, kubeconfig string
@@ -131,8 +147,10 @@ func TestSelectedControlPlane(t *testing.T) {
 		"KUBECONFIG without a current context": {kubeconfig: grow.copyKubeconfig(t, otherContext), want: main},
 		"KUBECONFIG of several, foreign first": {kubeconfig: list(foreign, grow.kubeconfig), want: main},
 		"KUBECONFIG foreign":                   {kubeconfig: foreign, want: main},
-		"KUBECONFIG missing":                   {kubeconfig: state("gone") + "/kubeconfig", want: main},
-		"KUBECONFIG not a kubeconfig":          {kubeconfig: grow.path + "/state.json", want: main},
+		"KUBECONFIG with another address":      {kubeconfig: grow.copyKubeconfig(t, address("https://localhost:2")), want: grow},
+		"KUBECONFIG with the CA in a file":     {kubeconfig: grow.copyKubeconfig(t, caFile(grow)), want: grow},
+		"KUBECONFIG missing, of another tool":  {kubeconfig: filepath.Join(string(h), ".kube", "config"), want: main},
+		"KUBECONFIG empty":                     {kubeconfig: os.DevNull, want: main},
 		"environment before KUBECONFIG":        {env: tested.path, kubeconfig: grow.kubeconfig, want: tested},
 		"--name before KUBECONFIG":             {flags: "--name=default", kubeconfig: grow.kubeconfig, want: main},
 		"--name before the environment":        {flags: "--name=grow", env: tested.path, kubeconfig: main.kubeconfig, want: grow},
@@ -180,13 +198,13 @@ func TestStoppedControlPlaneOfKubeconfig(t *testing.T) {
 			t.Errorf("changes %t: got %T", changes, err)
 		}
 	}
-	require(grow.kubeconfig, false, start, true)
+	require(grow.kubeconfig, false, start, false)
 	require(grow.kubeconfig, true, start, true)
 	makePlane(t, state("other"), "other", false)
 	require(grow.kubeconfig, true, start+", --name other", true)
 
 	main.stop(t)
-	require(main.kubeconfig, false, `KUBECONFIG: control plane "default" is not running: start it with "ctrlplane up", or choose another one: --name other`, true)
+	require(main.kubeconfig, false, `KUBECONFIG: control plane "default" is not running: start it with "ctrlplane up", or choose another one: --name other`, false)
 }
 
 // TestNothingRunsBesideKubeconfig has a KUBECONFIG of a control plane that is not running, as none is: a verb that only reads
@@ -206,7 +224,7 @@ func TestNothingRunsBesideKubeconfig(t *testing.T) {
 	if _, name, err := newTestTarget(t).snapshots(); name != "grow" || err != nil {
 		t.Errorf("snapshots to save: of %q, %v", name, err)
 	}
-	const want = `start it with "ctrlplane --name grow up", or choose another one: --name default, and to change the stopped one use --name grow`
+	const want = `start it with "ctrlplane --name grow up", and to change the stopped one use --name grow`
 	if _, name, err := newTestTarget(t).toChange().snapshots(); err == nil || !strings.HasSuffix(err.Error(), want) {
 		t.Errorf("snapshots to restore: of %q, %v", name, err)
 	}
@@ -221,7 +239,9 @@ func TestNameSelectsForUpAndDown(t *testing.T) {
 	h := enterHome(t)
 	state := func(name string) string { return filepath.Join(string(h), "state", "ctrlplane", name) }
 	grow, main := makePlane(t, state("grow"), "grow", false), state("default")
-	for kubeconfig, want := range map[string]string{grow.kubeconfig: "ctrlplane --name default kubectl", "": "ctrlplane kubectl"} {
+	for kubeconfig, want := range map[string]string{
+		grow.kubeconfig: "ctrlplane --name default kubectl", state("gone") + "/kubeconfig": "ctrlplane --name default kubectl", "": "ctrlplane kubectl",
+	} {
 		t.Setenv("KUBECONFIG", kubeconfig)
 		u := &upCommand{target: newTestTarget(t)}
 		if path, err := u.target.dataDirPath(); path != main || err != nil {
@@ -229,6 +249,9 @@ func TestNameSelectsForUpAndDown(t *testing.T) {
 		}
 		if got := u.servedTarget().commandLine("kubectl"); got != want {
 			t.Errorf("KUBECONFIG %q: got %q, want %q", kubeconfig, got, want)
+		}
+		if got := u.stopTarget().commandLine("down"); got != "ctrlplane down" {
+			t.Errorf("KUBECONFIG %q: to stop it: %q", kubeconfig, got)
 		}
 	}
 	t.Setenv("KUBECONFIG", grow.kubeconfig)
@@ -264,5 +287,144 @@ func TestLogsOfKubeconfig(t *testing.T) {
 		if got := h.mustRun(t, "logs"); got != "log of "+name+"\n" {
 			t.Errorf("stopped: %q", got)
 		}
+	}
+}
+
+// addForeignCluster makes another cluster the current one in the kubeconfig of the data folder, as kind does if KUBECONFIG
+// names that file.
+func (p testPlane) addForeignCluster(t *testing.T) {
+	t.Helper()
+	cfg, err := clientcmd.LoadFromFile(p.kubeconfig)
+	if err != nil {
+		t.Fatal(err)
+	}
+	prod := kubeconfig.New("prod", "https://prod.invalid", []byte("ca of prod"), []byte("cert"), []byte("key"))
+	cfg.Clusters["prod"], cfg.AuthInfos["prod"], cfg.Contexts["prod"], cfg.CurrentContext = prod.Clusters["prod"], prod.AuthInfos["prod"], prod.Contexts["prod"], "prod"
+	if err := kubeconfig.Write(p.kubeconfig, cfg); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestForeignClusterInKubeconfig has a data folder whose kubeconfig has another cluster as the current one: no request goes
+// there, and a copy of the former kubeconfig still selects the control plane.
+func TestForeignClusterInKubeconfig(t *testing.T) {
+	h := enterHome(t)
+	t.Cleanup(cmdutil.DefaultBehaviorOnFatal)
+	t.Cleanup(klog.ClearLogger)
+	state := func(name string) string { return filepath.Join(string(h), "state", "ctrlplane", name) }
+	makePlane(t, state("default"), "default", false)
+	grow := makePlane(t, state("grow"), "grow", false)
+	before := grow.copyKubeconfig(t, func(*clientcmdapi.Config) {})
+	grow.addForeignCluster(t)
+
+	t.Setenv("KUBECONFIG", before)
+	chosen := newTestTarget(t).toChange()
+	c, err := chosen.running()
+	if err != nil || c.path != grow.path {
+		t.Fatalf("got %s, %v, want %s", c.path, err, grow.path)
+	}
+	chosen = newTestTarget(t, "--name=grow")
+	if cfg, err := chosen.restConfig(); err != nil || serverOf(cfg) != c.server() {
+		t.Errorf("a verb uses %+v, %v", cfg, err)
+	}
+	flags := genericclioptions.NewConfigFlags(true)
+	if _, err := chosen.useKubeconfig(flags); err != nil {
+		t.Fatal(err)
+	}
+	if cfg, err := flags.ToRESTConfig(); err != nil || serverOf(cfg) != c.server() {
+		t.Errorf("kubectl uses %+v, %v", cfg, err)
+	}
+	const want = `its current context is not of this control plane: select it with "ctrlplane --name grow kubectl config use-context ctrlplane-grow"`
+	if err := chosen.checkCurrentContext(c); err == nil || !strings.HasSuffix(err.Error(), want) {
+		t.Errorf("a plugin: got %v", err)
+	}
+
+	flags = genericclioptions.NewConfigFlags(true)
+	prod := "prod"
+	if _, err := chosen.useKubeconfig(flags); err != nil {
+		t.Fatal(err)
+	}
+	flags.Context = &prod
+	cfg, err := flags.ToRESTConfig()
+	if err != nil {
+		t.Fatal(err)
+	}
+	client, err := rest.HTTPClientFor(&rest.Config{Host: cfg.Host, WrapTransport: cfg.WrapTransport})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := client.Get(cfg.Host); err == nil || !strings.Contains(err.Error(), "these flags select another cluster") {
+		t.Errorf("kubectl --context prod: got %v", err)
+	}
+
+	if err := kubeconfig.Write(grow.kubeconfig, clientcmdapi.NewConfig()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := chosen.useKubeconfig(genericclioptions.NewConfigFlags(true)); err == nil || !strings.Contains(err.Error(), "has no context of this control plane: stop it with") {
+		t.Errorf("an empty kubeconfig: got %v", err)
+	}
+}
+
+// TestUnknownKubeconfig has a KUBECONFIG that seems to be of a control plane, but not of which one: verbs that change something
+// refuse it, others use the default control plane and print a warning.
+func TestUnknownKubeconfig(t *testing.T) {
+	h := enterHome(t)
+	state := func(name string) string { return filepath.Join(string(h), "state", "ctrlplane", name) }
+	main, grow := makePlane(t, state("default"), "default", false), makePlane(t, state("grow"), "grow", false)
+	as := func(*clientcmdapi.Config) {}
+	elsewhere := makePlane(t, filepath.Join(string(h), "mine"), "mine", false).copyKubeconfig(t, as)
+	grow.addForeignCluster(t)
+	const unknown = "is not of a control plane that is known here"
+	for kubeconfig, want := range map[string]string{
+		state("gone") + "/kubeconfig":         "gone/kubeconfig does not exist",
+		state("gone") + "/kubeconfig.shop.op": "gone/kubeconfig.shop.op does not exist",
+		grow.path + "/pki/ca.crt":             "ca.crt",
+		grow.path + "/state.json":             unknown,
+		grow.kubeconfig:                       `"prod" ` + unknown,
+		elsewhere:                             `"ctrlplane-mine" ` + unknown,
+		"/dev/zero":                           "/dev/zero is a pipe or a device",
+		string(h):                             "directory",
+	} {
+		if runtime.GOOS == "windows" && kubeconfig == "/dev/zero" {
+			continue
+		}
+		t.Setenv("KUBECONFIG", kubeconfig)
+		if dir, err := newTestTarget(t).toChange().runningDataDir(); err == nil || !strings.HasPrefix(err.Error(), "KUBECONFIG: ") ||
+			!strings.Contains(err.Error(), want) || !strings.HasSuffix(err.Error(), "choose a control plane with --name or --data-dir, or unset KUBECONFIG") {
+			t.Errorf("%s: to change: got %s, %v, want %q", kubeconfig, dir, err, want)
+		}
+		readBack := replaceStreams(t)
+		dir, err := newTestTarget(t).runningDataDir()
+		if _, note := readBack(); dir != main.path || err != nil || !strings.Contains(note, "KUBECONFIG selects no control plane: ") || !strings.Contains(note, want) {
+			t.Errorf("%s: to read: got %s, %v, note %q", kubeconfig, dir, err, note)
+		}
+		if dir, err := newTestTarget(t, "--name=grow").toChange().runningDataDir(); dir != grow.path || err != nil {
+			t.Errorf("%s: named: got %s, %v", kubeconfig, dir, err)
+		}
+	}
+}
+
+// TestCopiedDataFolder has copies of a data folder, which have its CA: a copy of the kubeconfig selects the one that runs at its
+// address, and the kubeconfig of a folder that folder.
+func TestCopiedDataFolder(t *testing.T) {
+	h := enterHome(t)
+	state := func(name string) string { return filepath.Join(string(h), "state", "ctrlplane", name) }
+	grow := makePlane(t, state("grow"), "grow", false)
+	for _, name := range []string{"backup", "later"} { // before and after it by name
+		if err := os.CopyFS(state(name), os.DirFS(grow.path)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Setenv("KUBECONFIG", grow.copyKubeconfig(t, func(*clientcmdapi.Config) {}))
+	if dir, err := newTestTarget(t).toChange().runningDataDir(); dir != grow.path || err != nil {
+		t.Errorf("got %s, %v, want %s", dir, err, grow.path)
+	}
+	t.Setenv("KUBECONFIG", filepath.Join(state("backup"), "kubeconfig"))
+	if s := newTestTarget(t).selected(); s.path != state("backup") {
+		t.Errorf("got %s, %v", s.path, s.err)
+	}
+	t.Setenv("KUBECONFIG", grow.copyKubeconfig(t, func(c *clientcmdapi.Config) { c.Clusters[c.CurrentContext].Server = "https://localhost:2" }))
+	if dir, err := newTestTarget(t).toChange().runningDataDir(); err == nil || !strings.Contains(err.Error(), `several control planes have the CA of its context "ctrlplane-grow"`) {
+		t.Errorf("another address: got %s, %v", dir, err)
 	}
 }

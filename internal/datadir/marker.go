@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"path/filepath"
 
 	"github.com/ctrlplane/ctrlplane/internal/durable"
@@ -31,8 +32,11 @@ func (m marker) isForeign() bool {
 	return err == nil && m.Home != "" && m.Home != own
 }
 
-// Exists reports whether there is a data folder at a path.
+// Exists reports whether there is a data folder at a path, which may be any folder of the user: it does not open a pipe there.
 func Exists(path string) bool {
+	if info, err := os.Lstat(filepath.Join(path, markerFile)); err != nil || !info.Mode().IsRegular() {
+		return false
+	}
 	_, marked, err := readMarker(path)
 	return marked && err == nil
 }

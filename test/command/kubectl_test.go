@@ -65,6 +65,24 @@ func (u user) testKubectlUsesOnlyTheControlPlane(t *testing.T, kubeconfig string
 		program.RequireFailure(t, u.command(t, append([]string{"--name", "demo", "kubectl"}, strings.Fields(args)...)...), 2, "only talks to the control plane")
 	}
 	requireUnchanged(t, kubeconfig)
+
+	// As kind does if KUBECONFIG names the file.
+	kubectl("config", "set-cluster", "prod", "--server", "https://prod.invalid")
+	kubectl("config", "set-context", "prod", "--cluster", "prod", "--user", "ctrlplane-demo")
+	kubectl("config", "use-context", "prod")
+	requireText(t, kubectl("get", "configmaps", "-n", "kube-system", "-o", "name"), "extension-apiserver-authentication")
+	u.mustRun(t, "--name", "demo", "status")
+	for args, want := range map[string]string{
+		"kubectl --context prod get pods": "these flags select another cluster",
+		"kubectl --cluster prod get pods": "these flags select another cluster",
+		"kubectl where":                   "its current context is not of this control plane: select it with ",
+		"kubeconfig":                      "its current context is not of this control plane: select it with ",
+		"reconcile configmaps -- true":    "its current context is not of this control plane: select it with ",
+	} {
+		program.RequireFailure(t, u.command(t, append([]string{"--name", "demo"}, strings.Fields(args)...)...), 1, want)
+	}
+	kubectl("config", "use-context", "ctrlplane-demo")
+	requireText(t, kubectl("where"), "plugin uses "+path+"\n")
 }
 
 // TestKubectlWithFlagsOfCtrlplane checks that kubectl's error about them says where they belong.

@@ -115,6 +115,9 @@ func TestKubeconfigBeforeTheDefaultOne(t *testing.T) {
 	}
 	stdout, _ = selecting.mustRun(t, "down")
 	requireText(t, stdout, "default stopped\n")
+	stdout, _ = selecting.mustRun(t, append([]string{"up", "-d"}, minimal()...)...)
+	requireText(t, stdout, "warning: KUBECONFIG does not select this control plane: other verbs need --name default", "--name default kubectl ")
+	selecting.mustRun(t, "down")
 }
 
 // TestNamedControlPlane shares a control plane that was started by the name of its context.
