@@ -322,7 +322,7 @@ func (s *Server) Observer() *observe.Observer {
 }
 
 // NotRun returns what the Pods on simulated nodes have not run since Start, though their containers have started: programs
-// that are not simulated, and probes that were not made. more means that there are others, which were not kept.
+// that are not simulated, and probes that were not made. It has up to 1,000 objects, with up to 16 each, shortened to 100 bytes; more means that there are others.
 func (s *Server) NotRun() (list []NotRunPrograms, more bool) {
 	if p := s.currentInstance(); p != nil {
 		return p.notRun.List()

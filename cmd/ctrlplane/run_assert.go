@@ -153,7 +153,7 @@ func (r *runCommand) judge(parent context.Context, code int, err error) (int, er
 		return code, err
 	}
 	r.report.beginStage("report")
-	r.report.setSimulated(simulatedLine(r.up.server.NotRun()))
+	r.report.setSimulated(r.up.server.NotRun())
 	limit := r.collectLimit()
 	ctx, cancel := context.WithTimeoutCause(parent, limit, fmt.Errorf("no answer within %v", limit))
 	defer cancel()

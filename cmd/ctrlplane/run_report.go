@@ -215,10 +215,10 @@ func (r *runReport) setNotRun(failed string) {
 }
 
 // setSimulated records what the Pods of the run have not run.
-func (r *runReport) setSimulated(line string) {
+func (r *runReport) setSimulated(list []ctrlplane.NotRunPrograms, more bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.outcome.Simulated = line
+	r.outcome.Simulated, r.outcome.SimulatedObjects = simulatedLine(list, more), simulatedObjects(list)
 }
 
 func (r *runReport) setState(s *report.State) {

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -79,7 +80,7 @@ const (
 	maxSimulatedEach = 2 // … and programs of each
 )
 
-// simulatedLine says in one line what Pods have not run; empty if there is nothing. more means that there are more objects.
+// simulatedLine says in one line what Pods have not run; empty if there is nothing. more means that not all was kept.
 func simulatedLine(list []ctrlplane.NotRunPrograms, more bool) string {
 	if len(list) == 0 {
 		return ""
@@ -92,5 +93,18 @@ func simulatedLine(list []ctrlplane.NotRunPrograms, more bool) string {
 	if more {
 		line += ", at least"
 	}
-	return line
+	return words.OneLine(line) // commands are any text
+}
+
+// simulatedObjects has one line for each object, with all that its Pods have not run; nil if simulatedLine has it all.
+func simulatedObjects(list []ctrlplane.NotRunPrograms) (lines []string) {
+	all := len(list) <= maxSimulated
+	for _, o := range list {
+		all = all && len(o.Programs) <= maxSimulatedEach
+		lines = append(lines, words.OneLine(fmt.Sprintf("%s %s/%s (%s)", o.Kind, o.Namespace, o.Name, strings.Join(o.Programs, ", "))))
+	}
+	if all {
+		return nil
+	}
+	return lines
 }

@@ -184,12 +184,16 @@ func isWrong(err error) bool {
 	switch code := api.Status().Code; code {
 	case http.StatusUnauthorized, http.StatusRequestTimeout, http.StatusTooManyRequests:
 		return false
-	case http.StatusInternalServerError: // so the server answers if a field does not exist, or has another type
-		return errorContains(err, "failed to create typed patch object")
+	case http.StatusInternalServerError:
+		return wrongObject.MatchString(err.Error()) && !isTransient(err) // the conversion may be that of a webhook
 	default:
 		return code >= http.StatusBadRequest && code < http.StatusInternalServerError
 	}
 }
+
+// wrongObject is what the server says, as an internal error, of a field that does not exist or has another type, of a value that
+// cannot be read, such as a quantity, and of an object that etcd does not take.
+var wrongObject = regexp.MustCompile(`failed to (create typed patch|convert new( typed)?) object|etcdserver: request is too large`)
 
 // missingService is how the error of a call to a webhook ends whose Service does not exist.
 var missingService = regexp.MustCompile(`service "[^"]*" not found`)

@@ -219,6 +219,7 @@ func TestApplyRefused(t *testing.T) {
 	}{
 		{"invalid", metav1.Status{Code: 422, Reason: metav1.StatusReasonInvalid, Message: "Pod \"p\" is invalid:\n* spec.containers: Required value\n* x"}, `Pod "p" is invalid: * spec.containers: Required value * x`},
 		{"unknown field", metav1.Status{Code: 500, Message: "failed to create typed patch object: .spec.foo: field not declared in schema"}, "failed to create typed patch object: .spec.foo: field not declared in schema"},
+		{"too large for etcd", metav1.Status{Code: 500, Message: "etcdserver: request is too large"}, "etcdserver: request is too large"},
 		{"forbidden", metav1.Status{Code: 403, Reason: metav1.StatusReasonForbidden, Message: "pods \"p\" is forbidden: exceeded quota"}, `pods "p" is forbidden: exceeded quota`},
 		{"denied", metav1.Status{Code: 403, Reason: metav1.StatusReasonForbidden, Message: `admission webhook "w" denied the request: no`}, `admission webhook "w" denied the request: no`},
 		{"no namespace", metav1.Status{Code: 404, Reason: metav1.StatusReasonNotFound, Message: `namespaces "default" not found`}, `namespaces "default" not found`},

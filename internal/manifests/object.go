@@ -4,7 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 
+	yamlv3 "go.yaml.in/yaml/v3"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
@@ -15,7 +17,8 @@ func (d decodedDocument) decodeObjects(file string) ([]Object, []error) {
 	if d.value == nil {
 		return nil, nil
 	}
-	return objectsOf(origin{file: file, line: d.line, text: d.text}, d.value)
+	node := sync.OnceValue(func() *yamlv3.Node { return parseNode(d.text) })
+	return objectsOf(origin{file: file, line: d.line, node: node}, d.value)
 }
 
 func objectsOf(from origin, value any) ([]Object, []error) {

@@ -12,9 +12,9 @@ import (
 // origin is where an object was read: a document of a file, or an item of a list in one.
 type origin struct {
 	file  string
-	line  int    // of the document
-	text  []byte // of the document
-	items []int  // index of the item in the list, and so on if that is a list
+	line  int                 // of the document
+	node  func() *yamlv3.Node // of the document, parsed at the first call; its items share it
+	items []int               // index of the item in the list, and so on if that is a list
 }
 
 // String returns the file and the line, for messages.
@@ -36,45 +36,67 @@ func (o origin) item(i int) origin {
 
 // fieldPath matches a path of a field in the message of an API server, such as `.spec.template.spec.containers[name="app"].x: `,
 // `spec.ports[0].port: ` and `"spec.x"`.
-var fieldPath = regexp.MustCompile(`\.?([A-Za-z][\w-]*(?:\.[\w-]+|\[[^\]]*\])+)[:"]`)
+// A field of the object itself has a dot before it: other words with a colon are not paths.
+var fieldPath = regexp.MustCompile(`(?:(?:^|\s)\.([A-Za-z][\w-]*(?:\.[\w/-]+|\[[^\]]*\])*)|([A-Za-z][\w-]*(?:\.[\w/-]+|\[[^\]]*\])+))[:"]`)
 
 // fieldStep matches a step of a path: the name of a field, or what selects the item of a list or the entry of a map.
 var fieldStep = regexp.MustCompile(`\[[^\]]*\]|[^.\[\]]+`)
 
 // ofMessage is String with the line of the first field that a message names, or of the one that lacks it.
 func (o origin) ofMessage(message string) string {
-	var document yamlv3.Node
-	if o.text == nil || yamlv3.Unmarshal(o.text, &document) != nil || len(document.Content) != 1 {
+	paths := fieldPath.FindAllStringSubmatch(message, -1)
+	if len(paths) == 0 || o.node == nil { // most messages name no field: the document is not parsed for them
 		return o.String()
 	}
-	object := document.Content[0]
+	object := o.node()
 	for _, i := range o.items {
 		items, _ := findField(object, "items")
 		object = findItem(items, strconv.Itoa(i))
 	}
-	for _, m := range fieldPath.FindAllStringSubmatch(message, -1) {
-		if line := lineOfField(object, fieldStep.FindAllString(m[1], -1)); line > 0 {
+	for _, path := range paths {
+		if line := lineOfField(object, fieldStep.FindAllString(path[1]+path[2], -1)); line > 0 {
 			return o.at(o.line + line - 1)
 		}
 	}
 	return o.String()
 }
 
+// otherBreaks matches what is a line break for yaml.v3, not for an editor.
+var otherBreaks = regexp.MustCompile(`\r[^\n]|[\x{85}\x{2028}\x{2029}]`)
+
+// parseNode returns the value of a document with its lines; nil if it has none, or other lines than an editor shows.
+func parseNode(text []byte) *yamlv3.Node {
+	var document yamlv3.Node
+	if otherBreaks.Match(text) || yamlv3.Unmarshal(text, &document) != nil || len(document.Content) != 1 {
+		return nil
+	}
+	return document.Content[0]
+}
+
 // lineOfField returns the line of a field, or of the last one on its path that exists; 0 if none does.
 func lineOfField(node *yamlv3.Node, path []string) (line int) {
-	for _, step := range path {
-		name := strings.Trim(step, "[]")
-		if item := findItem(node, name); item != nil {
-			node, line = item, item.Line
-			continue
-		}
-		value, at := findField(node, name)
+	for len(path) > 0 {
+		value, at, steps := findStep(node, path)
 		if value == nil {
 			return line
 		}
-		node, line = value, at
+		node, line, path = value, at, path[steps:]
 	}
 	return line
+}
+
+// findStep returns what the first steps of a path lead to, its line, and how many steps these are: a key of a map may have dots.
+func findStep(node *yamlv3.Node, path []string) (value *yamlv3.Node, line, steps int) {
+	if item := findItem(node, strings.Trim(path[0], "[]")); item != nil {
+		return item, item.Line, 1
+	}
+	for steps = len(path); steps > 0; steps-- {
+		name := strings.Join(path[:steps], ".")
+		if value, line = findField(node, strings.Trim(name, "[]")); value != nil {
+			break
+		}
+	}
+	return value, line, steps
 }
 
 // findField returns the value of a field, and the line of its name.
@@ -109,15 +131,17 @@ func findItem(node *yamlv3.Node, selector string) *yamlv3.Node {
 	return nil
 }
 
-func hasFields(item *yamlv3.Node, selector string) bool {
+// hasFields reports whether an item has the values of a selector. Of several, it may lack some: these have defaults.
+func hasFields(item *yamlv3.Node, selector string) (found bool) {
 	for field := range strings.SplitSeq(selector, ",") {
-		name, want, ok := strings.Cut(field, "=")
+		name, want, _ := strings.Cut(field, "=")
 		value, _ := findField(item, name)
-		if !ok || value == nil || value.Value != strings.Trim(want, `"`) {
+		if value != nil && value.Value != strings.Trim(want, `"`) {
 			return false
 		}
+		found = found || value != nil
 	}
-	return true
+	return found
 }
 
 // target follows an alias.

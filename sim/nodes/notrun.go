@@ -2,11 +2,13 @@ package nodes
 
 import (
 	"cmp"
+	"hash/maphash"
 	"maps"
 	"slices"
 	"strings"
 	"sync"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -28,7 +30,7 @@ type NotRun struct {
 	mu      sync.Mutex
 	noted   map[notedRun]bool
 	objects map[NotRunObject]map[string]bool // what its Pods have not run
-	more    bool                             // there are more objects
+	more    bool                             // there are more objects or programs
 }
 
 // NotRunObject is a Pod, or what controls it: the Deployment in place of its ReplicaSet.
@@ -46,6 +48,21 @@ type notedRun struct {
 	owner            types.UID
 	container, image string
 	ran              bool
+	command          uint64 // its hash: Pods of one owner may differ, as those of a StatefulSet before and after an update do
+}
+
+// commandSeed is that of the hashes of commands.
+var commandSeed = maphash.MakeSeed()
+
+// commandHash tells commands apart that a controller gives to the same container of its Pods, and revisions of its template.
+func (r *containerRun) commandHash() uint64 {
+	var hash maphash.Hash
+	hash.SetSeed(commandSeed)
+	revision := r.pod.Labels[appsv1.ControllerRevisionHashLabelKey]
+	for _, word := range slices.Concat([]string{revision}, r.container.Command, r.container.Args) {
+		maphash.WriteComparable(&hash, word)
+	}
+	return hash.Sum64()
 }
 
 // List returns what was not run, sorted, and whether there is more than what was kept.
@@ -66,7 +83,7 @@ func (n *NotRun) note(r *containerRun, ran bool, number int32) {
 	if n == nil || r.kind == ephemeralContainer {
 		return
 	}
-	seen := notedRun{r.pod.UID, r.container.Name, r.container.Image, ran}
+	seen := notedRun{r.pod.UID, r.container.Name, r.container.Image, ran, r.commandHash()}
 	if owner := metav1.GetControllerOfNoCopy(r.pod); owner != nil {
 		seen.owner = owner.UID
 	}
@@ -100,6 +117,8 @@ func (n *NotRun) add(object NotRunObject, program string) {
 	}
 	if len(programs) < maxNotRunEach {
 		programs[program] = true
+	} else if !programs[program] {
+		n.more = true
 	}
 }
 

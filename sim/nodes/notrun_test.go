@@ -115,14 +115,20 @@ func TestNotRunOfOwners(t *testing.T) {
 	run("ReplicaSet", "web-12", "12", "a")
 	run("ReplicaSet", "web-34", "34", "b")
 	run("ReplicaSet", "bare", "", "c")
+	for _, command := range []string{"/v1", "/v2"} { // as after an update, or as workflow operators make them
+		timeline(testPod(func(p *corev1.Pod) {
+			p.Spec.Containers[0].Command = []string{command}
+			p.OwnerReferences = []metav1.OwnerReference{{Kind: "Workflow", Name: "steps", UID: "steps", Controller: new(true)}}
+		}), at, 5)
+	}
 	pod := run("StatefulSet", "db", "", "d")
-	want := []string{"Deployment n/web: image a, image b", "ReplicaSet n/bare: image c", "StatefulSet n/db: image d"}
+	want := []string{"Deployment n/web: image a, image b", "ReplicaSet n/bare: image c", "StatefulSet n/db: image d", "Workflow n/steps: /v1, /v2"}
 	if diff := cmp.Diff(want, at.commands.notRun.lines()); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	at.commands.notRun = &NotRun{} // of the next process
 	podStatus(pod, at, epoch)
-	if diff := cmp.Diff(want[2:], at.commands.notRun.lines()); diff != "" {
+	if diff := cmp.Diff(want[2:3], at.commands.notRun.lines()); diff != "" {
 		t.Errorf("of a Pod that runs already (-want +got):\n%s", diff)
 	}
 }
@@ -135,6 +141,20 @@ func TestNotRunIsBounded(t *testing.T) {
 		n.note(&r, false, 0)
 		if list, more := n.List(); len(list) != min(i+1, maxNotRun) || more != (i == maxNotRun) {
 			t.Fatalf("%d objects after %d, more: %v", len(list), i+1, more)
+		}
+	}
+}
+
+func TestNotRunOfOneObjectIsBounded(t *testing.T) {
+	var n NotRun
+	for i := range maxNotRunEach + 1 {
+		r := containerRun{pod: testPod(func(p *corev1.Pod) { p.Spec.Containers[0].Command = []string{fmt.Sprint("/", i)} })}
+		r.container = &r.pod.Spec.Containers[0]
+		for range 2 { // what is kept already is not more
+			n.note(&r, false, 0)
+		}
+		if list, more := n.List(); len(list[0].Programs) != min(i+1, maxNotRunEach) || more != (i == maxNotRunEach) {
+			t.Fatalf("%d programs after %d, more: %v", len(list[0].Programs), i+1, more)
 		}
 	}
 }

@@ -95,6 +95,20 @@ func TestReportOfWrongUsage(t *testing.T) {
 	}
 }
 
+// manifestTooLarge is an object that the API server reads and etcd does not take.
+var manifestTooLarge = "apiVersion: stable.example.com/v1\nkind: Note\nmetadata: {name: a}\ntext: " + strings.Repeat("x", 2_200_000) + `
+---
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: notes.stable.example.com}
+spec:
+  group: stable.example.com
+  scope: Namespaced
+  names: {plural: notes, kind: Note}
+  versions:
+  - {name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object, properties: {text: {type: string}}}}}
+`
+
 // TestRunDistinguishesWrongManifests: only what may succeed with another attempt is a failure of ctrlplane.
 func TestRunDistinguishesWrongManifests(t *testing.T) {
 	t.Parallel()
@@ -106,6 +120,10 @@ func TestRunDistinguishesWrongManifests(t *testing.T) {
 		{"an unknown field", deployment, "m.yaml:5: Deployment a: "},
 		{"a field of another type", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata:\n  a: b\n  num: 5\n", "m.yaml:6: ConfigMap a: "},
 		{"an invalid value", "apiVersion: v1\nkind: Service\nmetadata: {name: a}\nspec:\n  ports:\n  - {name: x, port: 80}\n  - {name: b,\n     port: 80000}\n", "m.yaml:8: Service a: "},
+		{"an unknown field of the object", "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspecs: {}\n", "m.yaml:4: Pod a: "},
+		{"a quantity", "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec:\n  containers: [{name: a, image: a, resources: {limits: {memory: 1Gx}}}]\n", "failed to convert new object"},
+		{"no base64", "apiVersion: v1\nkind: Secret\nmetadata: {name: a}\ndata: {a: '!'}\n", "failed to convert new object"},
+		{"too large", manifestTooLarge, "etcdserver: request is too large"},
 		{"no YAML", "a: [\n", "m.yaml:"},
 		{"no namespace", "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\n  namespace: nope\n", `namespaces "nope" not found`},
 	} {

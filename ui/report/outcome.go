@@ -40,6 +40,8 @@ type Outcome struct {
 	Warnings []string
 	// Simulated says in one line which programs and probes of Pods were not run; empty if all were, or if there were no Pods.
 	Simulated string
+	// SimulatedObjects says the same of each object, with all programs; empty if Simulated names them all.
+	SimulatedObjects []string
 	// Kubernetes is the version if the run is one of several with different ones, otherwise empty.
 	Kubernetes string
 }

@@ -76,7 +76,7 @@ func writeFailedReport(t *testing.T, syncs int) string {
 		s.objects = append(s.objects, parseObject(t, fmt.Sprintf("{apiVersion: v1, kind: ConfigMap, metadata: {name: c%d}}", i)))
 	}
 	return writeReport(t, rolloutJournal(syncs), s, Outcome{
-		Command: []string{"sh", "-c", hostileTexts[0]}, Code: 1, Began: runStart, Took: 6 * time.Second, Simulated: hostileTexts[1],
+		Command: []string{"sh", "-c", hostileTexts[0]}, Code: 1, Began: runStart, Took: 6 * time.Second, Simulated: hostileTexts[1], SimulatedObjects: hostileTexts,
 		Stages: []Stage{{Name: "command", At: runStart.Add(900 * time.Millisecond), Took: 4800 * time.Millisecond}, {Name: "stop", At: runStart.Add(5700 * time.Millisecond), Took: 300 * time.Millisecond}},
 	})
 }
