@@ -310,7 +310,7 @@ func TestInterventionErrors(t *testing.T) {
 		`resource "pod": unknown: did you mean "pods"?`:                               resource,
 		`resource "wizards.example.com": unknown: "kubectl api-resources" lists them`: kind,
 		`resource "configmap": unknown: did you mean "configmaps"?`:                   client,
-		`pause: no names are given: name one or more, or "*" for all`:                  none,
+		`pause: no names are given: name one or more, or "*" for all`:                 none,
 		`unknown controller "*": "ctrlplane controllers" lists them`:                  all,
 		"rate 2: choose more than 0 and at most 1; the verb clear ends faults":        rate,
 		"delay -1s: choose a longer one, or clear the delay":                          delay,
