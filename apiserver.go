@@ -5,6 +5,7 @@ import (
 	"context"
 	"net/http"
 	"slices"
+	"strings"
 
 	"k8s.io/apiserver/pkg/authentication/user"
 	"k8s.io/client-go/kubernetes"
@@ -99,12 +100,10 @@ func (p *controlPlane) handleOutside(w http.ResponseWriter, req *http.Request, w
 	p.clients.Handle(w, req, who, next)
 }
 
-// hasOwnTimeLimit reports whether a request restores a state or waits until the control plane has settled, which have limits
-// of their own.
+// hasOwnTimeLimit reports whether a request is for ctrlplane's own API, whose handlers limit the time of a request. Upstream's
+// limit would end at the same moment as theirs and break the connection if the handler answers first.
 func hasOwnTimeLimit(req *http.Request) bool {
-	path, method := req.URL.Path, req.Method
-	return path == controlrest.StatePath && method == http.MethodPut || path == controlrest.ResetPath && method == http.MethodPost ||
-		path == controlrest.SettledPath && method == http.MethodGet
+	return strings.HasPrefix(req.URL.Path, controlrest.Path+"/")
 }
 
 // waitReady waits until /readyz is green and the nodes take Pods.

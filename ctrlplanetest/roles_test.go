@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/ctrlplane/ctrlplane/ctrlplanetest"
+	"github.com/ctrlplane/ctrlplane/internal/childproc"
 )
 
 // roleEnv makes this test binary play the ctrlplane program or a process of tests.
@@ -23,8 +24,11 @@ var roles = map[string]func() int{
 		fmt.Fprintln(os.Stderr, `ctrlplane: unknown verb "child": see "ctrlplane --help"`)
 		return 2
 	},
-	"mute":     waitForEOF,
-	"no file":  func() int { fmt.Println(`{"protocol":1,"kubeconfig":"/no/such/file"}`); return waitForEOF() },
+	"mute": waitForEOF,
+	"no file": func() int {
+		fmt.Printf(`{"protocol":%d,"kubeconfig":"/no/such/file"}`+"\n", childproc.ProtocolVersion)
+		return waitForEOF()
+	},
 	"crashing": func() int { fmt.Fprintln(os.Stderr, "some line\nctrlplane: the disk is full"); return 1 },
 	"victim":   playVictim,
 }

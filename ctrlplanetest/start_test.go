@@ -95,7 +95,7 @@ func TestStartPassesOptionsAndCleansUp(t *testing.T) {
 func TestStartOfWrongProgram(t *testing.T) {
 	for _, tc := range []struct{ role, want string }{
 		{"chatterbox", `: unexpected output "hello, this is not ctrlplane": is this ctrlplane?`},
-		{"newer", "is version v9.9.9 with protocol 99, the tests need protocol 1: install the version of ctrlplane that go.mod requires"},
+		{"newer", "is version v9.9.9 with protocol 99, the tests need protocol 2: install the version of ctrlplane that go.mod requires"},
 		{"older", "is too old for these tests: install the version of ctrlplane that go.mod requires"},
 		{"no file", "kubeconfig of "},
 		{"crashing", "did not start: process exited: exit status 1: ctrlplane: the disk is full"},

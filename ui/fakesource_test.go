@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/ctrlplane/ctrlplane/observe"
 )
@@ -36,6 +38,9 @@ func (f *fakeSource) Records(_ context.Context, q observe.Query) (observe.Page, 
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.recordCalls++
+	if last := uint64(len(f.records)); last > 0 && q.After > last {
+		return observe.Page{}, &apierrors.StatusError{ErrStatus: metav1.Status{Reason: metav1.StatusReasonGone, Message: "the control plane was started again"}}
+	}
 	page := observe.Page{Next: max(q.After, uint64(len(f.records))), Missed: f.missed}
 	f.missed = 0
 	for _, r := range f.records {

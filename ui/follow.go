@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
@@ -103,6 +105,9 @@ func (f *follower) pollRecords(ctx context.Context, now time.Time) error {
 	q := f.out.RecordQuery()
 	q.After = f.after
 	page, err := f.src.Records(ctx, q)
+	if apierrors.IsGone(err) { // the process was restarted between two polls
+		return f.pollSnapshot(ctx, now)
+	}
 	if err := f.noteConnection(ctx, now, err); err != nil || f.disconnected || ctx.Err() != nil {
 		return err
 	}

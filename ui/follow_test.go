@@ -197,6 +197,20 @@ func TestFollowRetriesAfterSourceError(t *testing.T) {
 	})
 }
 
+// A follower that was suspended during a restart has not lost the connection.
+func TestFollowAfterAnUnseenRestart(t *testing.T) {
+	testFollow(t, plainFormat, func(t *testing.T, src *fakeSource, out *writtenLines, wait func(time.Duration)) {
+		running := &observe.ControllerChanged{Controller: "a", State: "running"}
+		src.addRecords(running, running, running)
+		wait(2 * time.Second)
+		out.takeLines()
+		src.change(func() { src.records, src.process.Started = nil, time.Now() })
+		src.addRecords(&observe.ControllerChanged{Controller: "b", State: "running"})
+		wait(2 * time.Second)
+		expectLines(t, out, "the control plane was restarted", "b  is running", "settled")
+	})
+}
+
 func TestFollowReturnsWriteError(t *testing.T) {
 	for _, format := range []newWriter{plainFormat, jsonFormat} {
 		synctest.Test(t, func(t *testing.T) {

@@ -37,7 +37,7 @@ func (d *directory) readKey(name string) (crypto.Signer, error) {
 	key, err := keyutil.ParsePrivateKeyPEM(data)
 	signer, ok := key.(crypto.Signer)
 	if err != nil || !ok {
-		return nil, fmt.Errorf("%s cannot be used: it has no unencrypted private key in PEM format: %s", d.filePath(name+".key"), d.repairAdvice(name))
+		return nil, fmt.Errorf("%s cannot be used: it has no valid, unencrypted private key in PEM format: %s", d.filePath(name+".key"), d.repairAdvice(name))
 	}
 	return signer, nil
 }

@@ -37,11 +37,11 @@ func TestRefusesInconsistentFiles(t *testing.T) {
 	}{
 		"CA certificate garbage":      {content("ca.crt", "x"), "pki: DIR/ca.crt cannot be used: it has no certificate in PEM format: " + createAll},
 		"CA certificate garbage PEM":  {content("ca.crt", "-----BEGIN CERTIFICATE-----\neA==\n-----END CERTIFICATE-----\n"), "pki: DIR/ca.crt cannot be used: x509: malformed certificate: " + createAll},
-		"CA key garbage":              {content("ca.key", "x"), "pki: DIR/ca.key cannot be used: it has no unencrypted private key in PEM format: " + createAll},
+		"CA key garbage":              {content("ca.key", "x"), "pki: DIR/ca.key cannot be used: it has no valid, unencrypted private key in PEM format: " + createAll},
 		"front proxy CA garbage":      {content("front-proxy-ca.crt", "x"), "pki: DIR/front-proxy-ca.crt cannot be used: it has no certificate in PEM format: " + createAll},
 		"leaf certificate garbage":    {content("apiserver.crt", "x"), "pki: DIR/apiserver.crt cannot be used: it has no certificate in PEM format: copy the original back, or remove apiserver.crt and apiserver.key to create them again"},
-		"leaf key garbage":            {content("apiserver.key", "x"), "pki: DIR/apiserver.key cannot be used: it has no unencrypted private key in PEM format: copy the original back, or remove apiserver.crt and apiserver.key to create them again"},
-		"service account key garbage": {content("sa.key", "x"), "pki: DIR/sa.key cannot be used: it has no unencrypted private key in PEM format: " + createAll},
+		"leaf key garbage":            {content("apiserver.key", "x"), "pki: DIR/apiserver.key cannot be used: it has no valid, unencrypted private key in PEM format: copy the original back, or remove apiserver.crt and apiserver.key to create them again"},
+		"service account key garbage": {content("sa.key", "x"), "pki: DIR/sa.key cannot be used: it has no valid, unencrypted private key in PEM format: " + createAll},
 		"service account pub garbage": {content("sa.pub", "x"), "pki: DIR/sa.pub cannot be used: it has no public key in PEM format: copy the original back, or remove it to derive it from sa.key"},
 
 		"CA key of another":              {from("ca.key"), "pki: DIR/ca.crt does not match ca.key: " + createAll},

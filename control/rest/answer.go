@@ -11,9 +11,12 @@ import (
 	"github.com/ctrlplane/ctrlplane/internal/usage"
 )
 
-// writeAnswer writes v or the error.
+// writeAnswer writes v or the error. Clients try again if it passes by itself.
 func writeAnswer(w http.ResponseWriter, v any, err error) {
 	if err != nil {
+		if errors.Is(err, control.ErrNotReady) || errors.As(err, new(tooManyError)) { // passes by itself
+			w.Header().Set("Retry-After", "1")
+		}
 		writeError(w, codeOf(err), err.Error())
 		return
 	}
@@ -31,7 +34,11 @@ func codeOf(err error) int {
 		return http.StatusGone
 	case errors.Is(err, control.ErrRestoreRunning):
 		return http.StatusConflict
-	case errors.Is(err, control.ErrNotReady):
+	case errors.As(err, new(tooManyError)):
+		return http.StatusTooManyRequests
+	case errors.As(err, new(timeoutError)):
+		return http.StatusGatewayTimeout
+	case errors.Is(err, control.ErrNotReady), errors.As(err, new(endedError)):
 		return http.StatusServiceUnavailable
 	}
 	return http.StatusInternalServerError
@@ -44,16 +51,14 @@ var reasons = map[int]metav1.StatusReason{
 	http.StatusMethodNotAllowed:    metav1.StatusReasonMethodNotAllowed,
 	http.StatusConflict:            metav1.StatusReasonConflict,
 	http.StatusGone:                metav1.StatusReasonGone,
+	http.StatusTooManyRequests:     metav1.StatusReasonTooManyRequests,
 	http.StatusInternalServerError: metav1.StatusReasonInternalError,
 	http.StatusServiceUnavailable:  metav1.StatusReasonServiceUnavailable,
+	http.StatusGatewayTimeout:      metav1.StatusReasonTimeout,
 }
 
-// writeError writes an error in the format of the API server, so that its clients can read it. If it passes by itself, they
-// try again.
+// writeError writes an error in the format of the API server, so that its clients can read it.
 func writeError(w http.ResponseWriter, code int, message string) {
-	if code == http.StatusServiceUnavailable {
-		w.Header().Set("Retry-After", "1")
-	}
 	writeJSON(w, code, metav1.Status{
 		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Status"},
 		Status:   metav1.StatusFailure,

@@ -119,6 +119,30 @@ func TestEndInterventions(t *testing.T) {
 	}
 }
 
+// stoppedSource has what busySource has, and the number of workers of a stopped controller as soon as it was started.
+type stoppedSource struct {
+	busySource
+	controllers *fakeInterventions
+}
+
+func (s stoppedSource) Snapshot(ctx context.Context) (observe.Snapshot, error) {
+	now, err := s.busySource.Snapshot(ctx)
+	if len(s.controllers.calls) == 0 {
+		now.Controllers[1].State, now.Controllers[1].Interventions = observe.StateOff, observe.Interventions{}
+	}
+	return now, err
+}
+
+// One request ends what a controller had before it was stopped, also where only snapshots tell it.
+func TestEndInterventionsInStoppedControllers(t *testing.T) {
+	controllers := &fakeInterventions{}
+	h := InterventionsHandler(Services{Source: stoppedSource{controllers: controllers}, Interventions: controllers})
+	request(h, "DELETE "+InterventionsPath, "")
+	if !slices.Contains(controllers.calls, `scale to 5 ["replicaset-controller"]`) {
+		t.Errorf("calls: %q", controllers.calls)
+	}
+}
+
 // What fails does not keep the rest from its end.
 func TestEndInterventionsGoesOn(t *testing.T) {
 	clients, speed := &fakeInterventions{}, &fakeSpeed{}

@@ -19,13 +19,10 @@ type endedInterventions struct {
 // endInterventions ends all interventions and slowness: it starts, clears and resumes all controllers, sets their configured
 // numbers of workers, clears and resumes all clients, and sets the full speed. It does all that it can.
 func (s Services) endInterventions(ctx context.Context) (ended endedInterventions, err error) {
-	now, err := s.Source.Snapshot(ctx)
-	if err != nil {
-		return ended, err
-	}
 	// Faults and delays end first, so that released writes do not meet them.
-	controllers, err := changeAll(ctx, s.Interventions, control.Start, control.Clear, control.Resume)
-	errs := []error{err}
+	controllers, changed := changeAll(ctx, s.Interventions, control.Start, control.Clear, control.Resume)
+	now, err := s.Source.Snapshot(ctx) // has the numbers of workers of those that were stopped, too
+	errs := []error{changed, err}
 	for name, workers := range s.configuredWorkers(now) {
 		scaled, err := s.Interventions.Change(ctx, []string{name}, control.Change{Verb: control.Scale, Workers: workers})
 		controllers, errs = append(controllers, scaled...), append(errs, err)

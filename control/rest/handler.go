@@ -55,7 +55,7 @@ func Handler(s Services) http.Handler {
 	handle(mux, "GET "+SnapshotPath, func(req *http.Request) (any, error) {
 		return observe.SnapshotWithKeys(req.Context(), s.Source, req.URL.Query()[failingParameter]...)
 	}, failingParameter)
-	handle(mux, "GET "+SettledPath, s.waitSettled, timeoutParameter, horizonParameter)
+	s.handleSettled(mux)
 	s.handleCauses(mux)
 	handle(mux, "GET "+RecordsPath, s.listRecords, queryParameters...)
 	return withStatus(mux)
@@ -153,14 +153,10 @@ func handleBody[T any](mux *http.ServeMux, pattern string, answer func(*http.Req
 	})
 }
 
-// handleChecked serves at a pattern what answer returns for requests that have these parameters only.
+// handleChecked serves at a pattern what answer returns in time for requests that have these parameters only.
 func handleChecked(mux *http.ServeMux, pattern string, parameters []string, answer func(http.ResponseWriter, *http.Request) (any, error)) {
 	mux.HandleFunc(pattern, func(w http.ResponseWriter, req *http.Request) {
-		err := checkParameters(req, parameters)
-		var v any
-		if err == nil {
-			v, err = answer(w, req)
-		}
+		v, err := answerInTime(req, pattern, parameters, func(req *http.Request) (any, error) { return answer(w, req) })
 		writeAnswer(w, v, err)
 	})
 }

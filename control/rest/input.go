@@ -8,6 +8,7 @@ import (
 	"io"
 	"maps"
 	"net/http"
+	"net/url"
 	"reflect"
 	"slices"
 	"strconv"
@@ -17,17 +18,35 @@ import (
 	"github.com/ctrlplane/ctrlplane/internal/words"
 )
 
-// timeoutParameter is the parameter with which a client limits the time of any request: the API server ends it then.
-const timeoutParameter = "timeout"
-
-// checkParameters refuses a request with parameters that it does not have: one that is misspelled would have no effect.
+// checkParameters refuses a request with parameters that it does not have, such as a misspelled one, or that are not valid: they
+// would have no effect.
 func checkParameters(req *http.Request, known []string) error {
-	for _, name := range slices.Sorted(maps.Keys(req.URL.Query())) {
+	params, err := url.ParseQuery(req.URL.RawQuery) // URL.Query leaves out what is not valid
+	if err != nil {
+		return usage.Errorf("parameters: %w", err)
+	}
+	for _, name := range slices.Sorted(maps.Keys(params)) {
 		if name != timeoutParameter && !slices.Contains(known, name) {
 			return usage.Errorf("parameter %s: unknown parameter: %s", name, describeParameters(known))
 		}
+		if n := len(params[name]); n > 1 && !isRepeatable(req.URL.Path, name) {
+			return usage.Errorf("parameter %s: it is given %d times: give it once", name, n)
+		}
 	}
 	return nil
+}
+
+// isRepeatable reports whether a request to path may have several values of a parameter.
+func isRepeatable(path, parameter string) bool {
+	switch parameter {
+	case failingParameter:
+		return true
+	case kindParameter:
+		return path == RecordsPath
+	case nameParameter:
+		return path == NodesPath || strings.HasPrefix(path, NodesPath+"/")
+	}
+	return false
 }
 
 func describeParameters(known []string) string {

@@ -23,6 +23,9 @@ type changedActors struct {
 	Names []string `json:"names"`
 }
 
+// maxNameLength is the length in bytes of the longest name of a controller or client that is looked up.
+const maxNameLength = 4096
+
 // heldParameter is the parameter of a step that does not wait for a write.
 const heldParameter = "held"
 
@@ -82,6 +85,11 @@ func handleInterventions(mux *http.ServeMux, path string, i control.Intervener) 
 func (body interventionRequest) check(verb string) error {
 	if len(body.Names) == 0 {
 		return usage.Errorf(`%s: no names are given: name one or more, or "*" for all`, verb)
+	}
+	for _, name := range body.Names {
+		if len(name) > maxNameLength {
+			return usage.Errorf("%s: a name has %d bytes: use one of at most %d", verb, len(name), maxNameLength)
+		}
 	}
 	for _, f := range []struct {
 		name, of string

@@ -25,7 +25,7 @@ func encodeQuery(q observe.Query) url.Values {
 	set("causes", strconv.FormatBool(q.Causes), "false")
 	set("limit", strconv.Itoa(q.Limit), "0")
 	for _, k := range q.Kinds {
-		v.Add("kind", string(k))
+		v.Add(kindParameter, string(k))
 	}
 	if o := q.Object; o != nil {
 		set("group", o.Group, "")
@@ -37,8 +37,11 @@ func encodeQuery(q observe.Query) url.Values {
 	return v
 }
 
+// kindParameter is the parameter for a kind of records. It is repeatable.
+const kindParameter = "kind"
+
 // queryParameters are the parameters of RecordsPath.
-var queryParameters = []string{"after", "controller", "sync", "notable", "reads", "causes", "limit", "kind", "group", "resource", "namespace", "name", "uid"}
+var queryParameters = []string{"after", "controller", "sync", "notable", "reads", "causes", "limit", kindParameter, "group", "resource", "namespace", "name", "uid"}
 
 // decodeQuery is the reverse of encodeQuery. It ignores unknown parameters.
 func decodeQuery(v url.Values) (q observe.Query, err error) {
@@ -59,8 +62,10 @@ func decodeQuery(v url.Values) (q observe.Query, err error) {
 		case "limit":
 			q.Limit, err = parseNumber(name, value, 1)
 		case "controller":
-			q.Controller = value
-		case "kind":
+			if q.Controller = value; value == "" {
+				err = usage.Errorf("parameter controller: it is empty: give a name, or leave it out")
+			}
+		case kindParameter:
 			q.Kinds, err = decodeKinds(values)
 		case "group":
 			o.Group = value

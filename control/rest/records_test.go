@@ -74,6 +74,7 @@ func TestRecordsOfAnObject(t *testing.T) {
 		"resource=deployments&name=web":            `parameter resource: group "" has no deployments: use group=apps`,
 		"resource=ingresses&name=web":              `parameter resource: group "" has no ingresses: use group=networking.k8s.io`,
 		"group=apps&resource=deployment&name=web":  `parameter resource: group "apps" has no deployment: give its plural`,
+		"group=apps&resource=pods&name=web":        `parameter resource: group "apps" has no pods: use no group`,
 		"resource=Pod&name=web":                    `parameter resource: group "" has no Pod: give its plural`,
 		"resource=widgets&namespace=a&name=widget": `parameter resource: group "" has no widgets: give its plural, as of kubectl api-resources, and its group`,
 	} {

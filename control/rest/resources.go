@@ -36,7 +36,10 @@ func checkResource(group, resource string) error {
 	}
 	var groups []string
 	for other, resources := range known {
-		if resources[resource] {
+		switch {
+		case resources[resource] && other == "":
+			groups = append(groups, "no group")
+		case resources[resource]:
 			groups = append(groups, "group="+other)
 		}
 	}

@@ -27,14 +27,36 @@ type settledAnswer struct {
 	Remaining []settled.Work `json:"remaining"` // if it has not settled in time
 }
 
+// maxSettledWaits limits the waits at the same time: each asks for snapshots again and again.
+const maxSettledWaits = 20
+
+// tooManyError is the error of a request that more than a number of others would run beside.
+type tooManyError string
+
+func (e tooManyError) Error() string { return string(e) }
+
+// handleSettled serves SettledPath.
+func (s Services) handleSettled(mux *http.ServeMux) {
+	waits := make(chan struct{}, maxSettledWaits)
+	handle(mux, "GET "+SettledPath, func(req *http.Request) (any, error) {
+		select {
+		case waits <- struct{}{}:
+			defer func() { <-waits }()
+			return s.waitSettled(req)
+		default:
+			return nil, tooManyError(fmt.Sprintf("%d requests wait already until the control plane has settled: try again in a moment", maxSettledWaits))
+		}
+	}, timeoutParameter, horizonParameter)
+}
+
 // waitSettled answers a request to SettledPath when the control plane has settled, or with what remains when the time is over.
 func (s Services) waitSettled(req *http.Request) (any, error) {
 	params := req.URL.Query()
-	timeout, err := parseDuration(params, timeoutParameter, defaultSettledTimeout, maxSettledTimeout)
+	timeout, err := parseShortDuration(params, timeoutParameter, defaultSettledTimeout)
 	if err != nil {
 		return nil, err
 	}
-	horizon, err := parseDuration(params, horizonParameter, defaultHorizon, maxSettledTimeout)
+	horizon, err := parseShortDuration(params, horizonParameter, defaultHorizon)
 	if err != nil {
 		return nil, err
 	}
@@ -47,14 +69,23 @@ func (s Services) waitSettled(req *http.Request) (any, error) {
 	return settledAnswer{Settled: true, Remaining: []settled.Work{}}, err
 }
 
+// parseShortDuration is parseDuration with maxSettledTimeout as the longest duration.
+func parseShortDuration(params url.Values, name string, unset time.Duration) (time.Duration, error) {
+	d, err := parseDuration(params, name, unset)
+	if err == nil && d > maxSettledTimeout {
+		err = usage.Errorf("parameter %s: %s is too long: at most %s", name, d, maxSettledTimeout)
+	}
+	return d, err
+}
+
 // parseDuration returns the duration in a parameter, which a request need not have.
-func parseDuration(params url.Values, name string, unset, most time.Duration) (time.Duration, error) {
+func parseDuration(params url.Values, name string, unset time.Duration) (time.Duration, error) {
 	if !params.Has(name) {
 		return unset, nil
 	}
 	d, err := time.ParseDuration(params.Get(name))
-	if err != nil || d < 0 || d > most {
-		return 0, usage.Errorf("parameter %s: %q is not a duration such as 30s, of at most %s", name, params.Get(name), most)
+	if err != nil || d < 0 {
+		return 0, usage.Errorf("parameter %s: %q is not a duration such as 30s", name, params.Get(name))
 	}
 	return d, nil
 }

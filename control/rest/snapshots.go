@@ -17,17 +17,13 @@ const maxSnapshotSize = 1 << 30
 
 func handleSnapshots(mux *http.ServeMux, snapshots control.Snapshots) {
 	mux.HandleFunc("GET "+StatePath, func(w http.ResponseWriter, req *http.Request) {
-		err := checkParameters(req, nil)
-		var file []byte
-		if err == nil {
-			file, err = snapshots.Save(req.Context())
-		}
+		file, err := answerInTime(req, "GET "+StatePath, nil, func(req *http.Request) (any, error) { return snapshots.Save(req.Context()) })
 		if err != nil {
 			writeAnswer(w, nil, err)
 			return
 		}
 		w.Header().Set("Content-Type", "application/octet-stream")
-		_, _ = w.Write(file) // an error means that the client has disconnected
+		_, _ = w.Write(file.([]byte)) // an error means that the client has disconnected
 	})
 	handleChecked(mux, "PUT "+StatePath, nil, func(_ http.ResponseWriter, req *http.Request) (any, error) {
 		file, err := io.ReadAll(io.LimitReader(req.Body, maxSnapshotSize+1))

@@ -8,7 +8,7 @@ const Verb = "child"
 
 // ProtocolVersion increases when the meaning of a message changes, or of what the
 // control API serves.
-const ProtocolVersion = 1
+const ProtocolVersion = 2
 
 // ReadyMessage is what the child writes once its control plane is usable.
 type ReadyMessage struct {

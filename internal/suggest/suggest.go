@@ -11,9 +11,10 @@ import (
 // Nearest returns the name in known that word probably stands for: the one with the
 // fewest typing errors (letters missing, added, replaced or swapped) if these are at most
 // a third of word's letters; else the shortest one that begins with word, contains
-// word or is contained in it. It ignores case and the order of known.
+// word or is contained in it. It ignores case and the order of known. A word longer than
+// maxWordLength stands for none.
 func Nearest(word string, known []string) (string, bool) {
-	if word == "" {
+	if word == "" || len(word) > maxWordLength {
 		return "", false
 	}
 	var best string
@@ -40,6 +41,10 @@ func Hint(word string, known []string, otherwise string) string {
 	}
 	return otherwise
 }
+
+// maxWordLength is the length in bytes of the longest word that is compared: words come from requests, and
+// a comparison takes time for each letter of the word and each of the name.
+const maxWordLength = 256
 
 // minPartLength is the number of letters from which on it means something that one name
 // contains another.

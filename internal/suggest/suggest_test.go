@@ -2,6 +2,7 @@ package suggest
 
 import (
 	"slices"
+	"strings"
 	"testing"
 )
 
@@ -38,6 +39,8 @@ func TestNearest(t *testing.T) {
 		{"empty", "", controllers, ""},
 		{"nothing known", "job", nil, ""},
 		{"empty name", "a", []string{""}, ""},
+		{"longest", "job" + strings.Repeat("x", maxWordLength-3), controllers, "job"},
+		{"too long", "job" + strings.Repeat("x", maxWordLength-2), controllers, ""},
 		{"not ASCII", "grün", []string{"gruen", "grun"}, "grun"},
 	}
 	for _, tt := range tests {

@@ -108,3 +108,45 @@ func TestDaemonSet(t *testing.T) {
 	awaitTargets(t, ns, third)
 	awaitStatus("status after the loss of a node", 1)
 }
+
+// A new template replaces the Pods node by node and creates a revision.
+func TestDaemonSetRollout(t *testing.T) {
+	t.Parallel()
+	ns := createNamespace(t)
+	pool := map[string]string{"pool": uniqueName("pool")}
+	startFakeNode(t, pool)
+	startFakeNode(t, pool)
+	sets := controlPlane.client.AppsV1().DaemonSets(ns)
+	markPodsReadyExcept(t, ns, "registry.invalid/broken")
+	createObject(t, sets, newDaemonSet(pool))
+	await(t, "2 ready pods", getByName(sets, "agent"), func(ds *appsv1.DaemonSet) bool { return ds.Status.NumberAvailable == 2 })
+
+	setImage := func(image string) {
+		updateObject(t, sets, "agent", func(ds *appsv1.DaemonSet) { ds.Spec.Template.Spec.Containers[0].Image = image })
+	}
+	setImage("registry.invalid/broken") // never ready: the rollout stops at maxUnavailable, 1
+	await(t, "rollout to one node", getByName(sets, "agent"), func(ds *appsv1.DaemonSet) bool {
+		s := ds.Status
+		return s.ObservedGeneration == ds.Generation && s.UpdatedNumberScheduled == 1 && s.NumberAvailable == 1
+	})
+	setImage("registry.invalid/app:2")
+	await(t, "rollout to both nodes", getByName(sets, "agent"), func(ds *appsv1.DaemonSet) bool {
+		s := ds.Status
+		return s.ObservedGeneration == ds.Generation && s.UpdatedNumberScheduled == 2 && s.NumberAvailable == 2
+	})
+	for _, p := range awaitPods(t, ns, "app=web", 2) {
+		if image := p.Spec.Containers[0].Image; image != "registry.invalid/app:2" {
+			t.Errorf("pod %s runs %s", p.Name, image)
+		}
+	}
+	revisions := listObjects(t, controlPlane.client.AppsV1().ControllerRevisions(ns), "app=web")
+	var numbers []int64
+	for _, r := range revisions.Items {
+		requireController(t, &r, "DaemonSet", "agent")
+		numbers = append(numbers, r.Revision)
+	}
+	slices.Sort(numbers)
+	if !slices.Equal(numbers, []int64{1, 2, 3}) {
+		t.Errorf("revisions %v", numbers)
+	}
+}

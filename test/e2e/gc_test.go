@@ -1,6 +1,7 @@
 package e2e_test
 
 import (
+	"slices"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -20,6 +21,27 @@ func createOwnedMap(t *testing.T, ns, name string, owners ...metav1.OwnerReferen
 
 func ownerReference(m *corev1.ConfigMap) metav1.OwnerReference {
 	return metav1.OwnerReference{APIVersion: "v1", Kind: "ConfigMap", Name: m.Name, UID: m.UID, BlockOwnerDeletion: new(true)}
+}
+
+func TestGarbageCollectionForeground(t *testing.T) {
+	t.Parallel()
+	ns := createNamespace(t)
+	owner := createOwnedMap(t, ns, "owner")
+	const finalizer = "e2e.example/hold"
+	held := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "held", Finalizers: []string{finalizer}, OwnerReferences: []metav1.OwnerReference{ownerReference(owner)}}}
+	createObject(t, configMaps(ns), held)
+	createOwnedMap(t, ns, "dependent", ownerReference(owner))
+	deleteObject(t, configMaps(ns), "owner", metav1.DeleteOptions{PropagationPolicy: new(metav1.DeletePropagationForeground)})
+	awaitGone(t, "dependent", getByName(configMaps(ns), "dependent"))
+	await(t, "deletion of the held dependent", getByName(configMaps(ns), "held"), func(m *corev1.ConfigMap) bool { return m.DeletionTimestamp != nil })
+	// The owner stays until the last blocking dependent is deleted.
+	waiting := getObject(t, configMaps(ns), "owner")
+	if waiting.DeletionTimestamp == nil || !slices.Equal(waiting.Finalizers, []string{metav1.FinalizerDeleteDependents}) {
+		t.Errorf("the owner is being deleted since %v, with finalizers %v", waiting.DeletionTimestamp, waiting.Finalizers)
+	}
+	updateObject(t, configMaps(ns), "held", func(m *corev1.ConfigMap) { m.Finalizers = nil })
+	awaitGone(t, "held dependent", getByName(configMaps(ns), "held"))
+	awaitGone(t, "owner", getByName(configMaps(ns), "owner"))
 }
 
 // An owner that never existed, or is in another namespace, counts as deleted.

@@ -12,9 +12,11 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/ctrlplane/ctrlplane/control"
+	controlrest "github.com/ctrlplane/ctrlplane/control/rest"
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
@@ -24,7 +26,7 @@ const interventionsEnv = "CTRLPLANE_E2E_INTERVENTIONS"
 
 // TestInterventions runs the tests below in a child process, one after the other.
 func TestInterventions(t *testing.T) {
-	runInChild(t, "TestIntervention", 10, interventionsEnv)
+	runInChild(t, "TestIntervention", 12, interventionsEnv)
 }
 
 // beginIntervention starts each of them.
@@ -232,7 +234,7 @@ func TestInterventionFailAndClear(t *testing.T) {
 	}
 }
 
-func TestInterventionsEnd(t *testing.T) {
+func TestInterventionEnd(t *testing.T) {
 	_, interventions := beginIntervention(t)
 	ctx, client := t.Context(), newRemoteClient(t)
 	mustSucceed(t)(interventions.Pause(ctx, []string{"deployment"}))
@@ -253,6 +255,21 @@ func TestInterventionsEnd(t *testing.T) {
 	if s, err := client.Snapshot(ctx); err != nil || s.Process.Speed != "" && s.Process.Speed != observe.SpeedFull {
 		t.Errorf("speed %q, %v", s.Process.Speed, err)
 	}
+}
+
+// A request whose time is over has an answer: its connection is not broken.
+func TestInterventionTimeout(t *testing.T) {
+	_, interventions := beginIntervention(t)
+	ctx := t.Context()
+	mustSucceed(t)(interventions.Pause(ctx, []string{"job"}))
+	for range 10 {
+		request := controlPlane.client.RESTClient().Post().AbsPath(controlrest.ControllersPath+"/step").Param("timeout", "100ms")
+		err := request.Body([]byte(`{"names":["job"]}`)).SetHeader("Content-Type", "application/json").Do(ctx).Error()
+		if !apierrors.IsTimeout(err) || !strings.HasSuffix(err.Error(), "timed out after 100ms") {
+			t.Errorf("got %v, want 504", err)
+		}
+	}
+	mustSucceed(t)(interventions.Resume(ctx, []string{"job"}))
 }
 
 func TestInterventionDelay(t *testing.T) {
@@ -293,11 +310,11 @@ func TestInterventionErrors(t *testing.T) {
 		`resource "pod": unknown: did you mean "pods"?`:                               resource,
 		`resource "wizards.example.com": unknown: "kubectl api-resources" lists them`: kind,
 		`resource "configmap": unknown: did you mean "configmaps"?`:                   client,
-		"no names are given": none,
-		`unknown controller "*": "ctrlplane controllers" lists them`:                all,
-		"rate 2: choose more than 0 and at most 1; the verb clear ends faults":      rate,
-		"delay -1s: choose a longer one, or clear the delay":                        delay,
-		"controller kube-scheduler cannot be started: turned off by --no-scheduler": off,
+		`pause: no names are given: name one or more, or "*" for all`:                 none,
+		`unknown controller "*": "ctrlplane controllers" lists them`:                  all,
+		"rate 2: choose more than 0 and at most 1; the verb clear ends faults":        rate,
+		"delay -1s: choose a longer one, or clear the delay":                          delay,
+		"controller kube-scheduler cannot be started: turned off by --no-scheduler":   off,
 	} {
 		if err == nil || !strings.HasSuffix(err.Error(), want) {
 			t.Errorf("got %v, want %s", err, want)

@@ -140,3 +140,25 @@ func TestReplicaControllers(t *testing.T) {
 		})
 	}
 }
+
+// A ReplicaSet whose Pods are refused reports it, and recovers.
+func TestReplicaSetFailure(t *testing.T) {
+	t.Parallel()
+	ns := createNamespace(t)
+	sets := controlPlane.client.AppsV1().ReplicaSets(ns)
+	tmpl := podTemplate(webLabels)
+	tmpl.Spec.PriorityClassName = uniqueName("absent")
+	createObject(t, sets, &appsv1.ReplicaSet{
+		ObjectMeta: metav1.ObjectMeta{Name: "web"},
+		Spec:       appsv1.ReplicaSetSpec{Selector: labelSelector(webLabels), Template: tmpl},
+	})
+	rs := await(t, "ReplicaFailure condition", getByName(sets, "web"), func(rs *appsv1.ReplicaSet) bool { return len(rs.Status.Conditions) > 0 })
+	if c := rs.Status.Conditions[0]; c.Type != appsv1.ReplicaSetReplicaFailure || c.Reason != "FailedCreate" || c.Status != corev1.ConditionTrue {
+		t.Errorf("condition %+v", c)
+	}
+	awaitEvent(t, ns, "ReplicaSet", "web", "FailedCreate")
+
+	updateObject(t, sets, "web", func(rs *appsv1.ReplicaSet) { rs.Spec.Template.Spec.PriorityClassName = "" })
+	awaitPods(t, ns, "app=web", 1)
+	await(t, "end of the ReplicaFailure condition", getByName(sets, "web"), func(rs *appsv1.ReplicaSet) bool { return len(rs.Status.Conditions) == 0 })
+}

@@ -8,7 +8,9 @@ import (
 	"time"
 
 	tea "charm.land/bubbletea/v2"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
+	"github.com/ctrlplane/ctrlplane/internal/usage"
 	"github.com/ctrlplane/ctrlplane/internal/words"
 	"github.com/ctrlplane/ctrlplane/observe"
 	"github.com/ctrlplane/ctrlplane/ui"
@@ -123,7 +125,7 @@ func pullFrom(ctx context.Context, source observe.Source, w pullRequest) (p pull
 		p.snapshot = &s
 	}
 	for _, q := range w.queries {
-		page, err := source.Records(ctx, q.query)
+		page, err := pullRecords(ctx, source, q.query)
 		if err != nil {
 			p.err = err
 			return p
@@ -131,6 +133,16 @@ func pullFrom(ctx context.Context, source observe.Source, w pullRequest) (p pull
 		p.pages = append(p.pages, streamPage{q.stream, page})
 	}
 	return p
+}
+
+// pullRecords returns a page of records, which is empty if the control plane was restarted and has none after that of the query yet, or
+// does not know the controller or client yet.
+func pullRecords(ctx context.Context, source observe.Source, q observe.Query) (observe.Page, error) {
+	page, err := source.Records(ctx, q)
+	if apierrors.IsGone(err) || q.Controller != "" && errors.As(err, new(usage.Error)) {
+		return observe.Page{Next: q.After}, nil
+	}
+	return page, err
 }
 
 // handleTick starts the next pull, unless one is in progress.

@@ -11,7 +11,10 @@ import (
 	"weak"
 
 	tea "charm.land/bubbletea/v2"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/ctrlplane/ctrlplane/internal/usage"
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
@@ -67,6 +70,42 @@ func TestPullErrorIsShownAndRetried(t *testing.T) {
 	m = sendMsgs(t, m, pullResult{err: context.DeadlineExceeded})
 	if want := "no response within 10s"; m.pullError != want {
 		t.Errorf("error %q, want %q", m.pullError, want)
+	}
+}
+
+// refusingSource refuses queries for records of a controller, or all.
+type refusingSource struct {
+	*fixedSource
+	refusal error
+	all     bool
+}
+
+func (s refusingSource) Records(ctx context.Context, q observe.Query) (observe.Page, error) {
+	if s.all || q.Controller != "" {
+		return observe.Page{}, s.refusal
+	}
+	return s.fixedSource.Records(ctx, q)
+}
+
+// After a restart, the control plane does not know clients until they ask again, and its numbers of records begin again. It is
+// reachable all the same.
+func TestPullAfterARestart(t *testing.T) {
+	src := &fixedSource{snapshot: idleSnapshot(), records: podCreations(1, 3)}
+	of, all := streamQuery{1, observe.Query{Controller: "suite (kubernetes-admin)"}}, streamQuery{2, observe.Query{After: 7}}
+	unknown, gone := usage.Errorf("unknown controller or client"), &apierrors.StatusError{ErrStatus: metav1.Status{Reason: metav1.StatusReasonGone, Message: "the last record is 3"}}
+	for name, tc := range map[string]struct {
+		source refusingSource
+		want   int // pages, or an error
+	}{
+		"unknown client":                 {refusingSource{src, unknown, false}, 2},
+		"a query that is not valid":      {refusingSource{src, unknown, true}, -1},
+		"behind the last record":         {refusingSource{src, gone, true}, 2},
+		"the records cannot be received": {refusingSource{src, errors.New("refused"), false}, -1},
+	} {
+		p := pullFrom(t.Context(), tc.source, pullRequest{snapshot: true, queries: []streamQuery{of, all}})
+		if (p.err != nil) != (tc.want < 0) || tc.want >= 0 && len(p.pages) != tc.want {
+			t.Errorf("%s: %d pages, error %v", name, len(p.pages), p.err)
+		}
 	}
 }
 
