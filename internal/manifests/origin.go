@@ -118,7 +118,7 @@ func findItem(node *yamlv3.Node, selector string) *yamlv3.Node {
 		return nil
 	}
 	if i, err := strconv.Atoi(selector); err == nil {
-		if i < len(node.Content) {
+		if i >= 0 && i < len(node.Content) {
 			return node.Content[i]
 		}
 		return nil

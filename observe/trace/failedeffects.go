@@ -23,7 +23,7 @@ type failedEffect struct {
 	ended       bool          // the client learns of no change any more
 	waits       string        // the client is paused or delayed, and has given up the last attempt
 	renamed     bool          // each of them had another name, as generated ones are
-	passed      bool          // the last attempt had a conflict instead
+	passed      bool          // the last attempt had a conflict instead, or after one the client has written something else
 	superseded  bool          // the client has since created another object of the kind for the same owner
 	existing    *Node         // what has created the object that they have found, if that is known
 	backoff     backoff       // of attempts that have found that the object exists
@@ -56,6 +56,10 @@ func (w failingWrites) noteStored(n *Node) {
 	maps.DeleteFunc(w, func(a attempts, f *failedEffect) bool {
 		of := a.subject
 		of.dryRun = false
+		if n.writesAfterConflict(f) && of != k {
+			f.passed = true
+			return false
+		}
 		return of == k || of == unnamed && n.creates() || n.replaces(f) || n.deletedNamespace(f.last.Object.Namespace) || n.Gone && f.last.isToBeOwnedBy(*n.Object)
 	})
 }
@@ -69,13 +73,16 @@ func (w failingWrites) noteFailed(k subject, n *Node) *failedEffect {
 	}
 	f := w[of]
 	switch {
-	case f == nil || of.conflicts && !f.isStillTried(n.Time):
+	case f == nil || of.conflicts && !f.isStillTried(n.Time) && !n.repeatsConflict(f.last):
 		f = &failedEffect{first: n, last: n}
 		w[of] = f
 	case of.conflicts && n.Time.Before(f.last.End()):
 		return f
 	}
 	f.last, f.times, f.pause, f.superseded = n, f.times+1, max(f.pause, n.Time.Sub(f.last.Time)), false
+	if of.conflicts {
+		f.passed = false
+	}
 	return f
 }
 
@@ -195,10 +202,10 @@ func (f *failedEffect) isStillTried(now time.Time) bool {
 // client, which is nil if it is not known, has stopped trying.
 func (f *failedEffect) isPassing(client *observe.Client, now time.Time) bool {
 	if !f.last.isConflict() {
-		return f.passed
+		return f.passed && f.times <= observe.MaxConflicts
 	}
 	isTried := client != nil && mayFail(client) && !f.last.Time.Before(workBegan(client)) && f.isTriedBy(client) && f.isStillTried(now)
-	return !isTried || f.times <= observe.MaxConflicts || f.last.Time.Sub(f.first.Time) < minConflicting
+	return f.passed || !isTried || f.times <= observe.MaxConflicts || f.last.Time.Sub(f.first.Time) < minConflicting
 }
 
 // wasGivenUp reports whether a write ended while an intervention held or delayed it.
@@ -248,7 +255,7 @@ func endedClients(now observe.Snapshot) map[string]bool {
 
 // replaces reports whether a write makes up for one that has failed before. Whoever has made it: the object that could
 // not be created exists since, the one that could not be changed or deleted does not, or the request of a client that
-// has ended was made. A client may also write what it could not create because it exists, or in another way after a conflict.
+// has ended was made. A client may also write what it could not create because it exists.
 func (n *Node) replaces(f *failedEffect) bool {
 	failed := f.last
 	deleted, _ := n.wroteTo(*failed.Object)
@@ -260,12 +267,22 @@ func (n *Node) replaces(f *failedEffect) bool {
 		return false
 	case failed.foundExisting():
 		return own
-	case own && failed.isConflict():
-		return true
 	case n.creates() && !n.noEffect:
 		return own || failed.creates() && failed.Object.Name != ""
 	}
 	return f.ended && failed.Verb == n.Verb && failed.Subresource == n.Subresource
+}
+
+// writesAfterConflict reports whether a client has written the object in another way than the one that had a conflict. It
+// may go on with that.
+func (n *Node) writesAfterConflict(f *failedEffect) bool {
+	return f.last.isConflict() && !n.Gone && f.last.Controller == n.Controller && placeOf(f.last.Object) == placeOf(n.Object)
+}
+
+// repeatsConflict reports whether an attempt had a conflict for the same reason as the last one: the client has read nothing new,
+// or the conflict is injected.
+func (n *Node) repeatsConflict(last *Node) bool {
+	return n.injectedConflict || n.readVersion != "" && n.readVersion == last.readVersion
 }
 
 // deletedNamespace reports whether a write has deleted a namespace: nothing can be written in it since.

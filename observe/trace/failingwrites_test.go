@@ -150,6 +150,42 @@ func TestConflictsOfSeveralWorkers(t *testing.T) {
 	}
 }
 
+// A program goes on with a write that cannot succeed, whatever else it writes in between, and however rarely it tries.
+func TestConflictsOfOneWorker(t *testing.T) {
+	operator := observe.Client{Name: "shop-operator (bob)", Watches: []observe.ClientWatch{{Resource: "pods"}}}
+	conflict := observe.Called{Verb: "update", Status: 409, Conflict: true}
+	stale, injected := conflict, conflict
+	stale.ReadVersion, injected.Error = "7", observe.InjectedFault
+	status := observe.Called{Verb: "patch", Subresource: "status", Wrote: []observe.Written{{Resource: "pods", Namespace: "default", Name: "a", ResourceVersion: "9"}}}
+	refused := observe.Called{Verb: "update", Status: 422, Error: "invalid"}
+	repeated := func(calls ...observe.Called) []observe.Called { return slices.Repeat(calls, 7) }
+	for name, tc := range map[string]struct {
+		calls []observe.Called
+		pause time.Duration
+		want  int
+	}{
+		"writes the status in between":  {repeated(status, conflict), time.Second, 1},
+		"and then the status":           {append(repeated(conflict), status), time.Second, 0},
+		"the same version, rarely":      {repeated(stale), 15 * time.Second, 1},
+		"unknown versions, rarely":      {repeated(conflict), 15 * time.Second, 0},
+		"injected, rarely":              {repeated(injected), 15 * time.Second, 1},
+		"refused often, and a conflict": {append(repeated(refused), conflict), time.Second, 1},
+		"refused, and a conflict":       {[]observe.Called{refused, refused, refused, conflict}, time.Second, 0},
+	} {
+		records := clientCalls(tc.calls...)
+		began := records[0].Time
+		for i := range records {
+			c := records[i].Event.(*observe.Called)
+			c.Controller, c.Object, c.Began, c.Took = operator.Name, pod("a"), began.Add(time.Duration(i)*tc.pause), time.Millisecond
+			records[i].Time = c.Began.Add(c.Took)
+		}
+		now := observe.Snapshot{Time: records[len(records)-1].Time, Clients: []observe.Client{operator}}
+		if got := failingWritesIn(records, now); len(got) != tc.want {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+}
+
 // Records are read only if enough calls of a client have failed, of which conflicts are counted separately.
 func TestConflictsWithoutEndAreSearchedFor(t *testing.T) {
 	records := clientCalls(slices.Repeat([]observe.Called{{Controller: "shop (bob)", Verb: "update", Status: 409, Conflict: true}}, 6)...)
