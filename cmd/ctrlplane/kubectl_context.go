@@ -61,7 +61,8 @@ func (c candidate) isFor(files ...string) bool {
 
 // checkServer fails for a configuration that is not for the control plane, as with kubectl's --context.
 func (c candidate) checkServer(cfg *rest.Config) error {
-	if serverOf(cfg) != c.server() {
+	insecure := cfg.Insecure && cfg.Host == c.state.Server // --insecure-skip-tls-verify removes the CA
+	if serverOf(cfg) != c.server() && !insecure {
 		return usage.Errorf(`kubectl: these flags select another cluster, and "ctrlplane kubectl" only talks to the control plane: leave them out, or use your own kubectl`)
 	}
 	return nil

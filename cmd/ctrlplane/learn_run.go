@@ -170,6 +170,8 @@ func (l *learnCommand) findOrStartPlane(ctx context.Context, out io.Writer, list
 	}
 	why := "No control plane is running"
 	switch {
+	case errors.As(err, new(unknownKubeconfigError)):
+		why = "KUBECONFIG selects no control plane"
 	case errors.As(err, new(ambiguousError)):
 		why = fmt.Sprintf("Control plane %q is not running", l.target.byName().name)
 	case !errors.As(err, new(notRunningError)):

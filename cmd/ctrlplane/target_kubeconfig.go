@@ -85,8 +85,8 @@ func folderOfKubeconfig(*target) (string, error) {
 	return "", nil
 }
 
-// readKubeconfig merges files as kubectl does. A missing file is an error only if it has a name that ctrlplane gives, as that
-// of a control plane that was deleted: others do not exist before the first cluster.
+// readKubeconfig merges files as kubectl does. Missing files are an error only if one was in a data folder, which may have been
+// deleted with its control plane: others do not exist before the first cluster. So are files that cannot be read.
 func readKubeconfig(files []string) (*clientcmdapi.Config, error) {
 	missing := 0
 	for _, file := range files {
@@ -98,18 +98,26 @@ func readKubeconfig(files []string) (*clientcmdapi.Config, error) {
 			return nil, fmt.Errorf("%s is a pipe or a device, which can be read only once", file)
 		}
 	}
-	i := slices.IndexFunc(files, func(file string) bool {
-		name := filepath.Base(file)
-		return name == ctrlplane.KubeconfigFile || strings.HasPrefix(name, ctrlplane.KubeconfigFile+".")
-	})
+	i := slices.IndexFunc(files, wasInDataFolder)
 	if missing == len(files) && i >= 0 {
 		return nil, fmt.Errorf("%s does not exist", files[i])
 	}
 	cfg, err := (&clientcmd.ClientConfigLoadingRules{Precedence: files}).Load()
-	if err != nil {
+	switch {
+	case err != nil && i >= 0:
 		return nil, oneline.Error(err)
+	case err != nil:
+		return clientcmdapi.NewConfig(), nil
 	}
 	return cfg, nil
+}
+
+// wasInDataFolder reports whether a file is in a data folder, or was in one that has been deleted.
+func wasInDataFolder(file string) bool {
+	dir, name := filepath.Split(file)
+	isOwn := name == ctrlplane.KubeconfigFile || strings.HasPrefix(name, ctrlplane.KubeconfigFile+".")
+	_, err := os.Stat(filepath.Clean(dir))
+	return datadir.Exists(filepath.Clean(dir)) || isOwn && errors.Is(err, fs.ErrNotExist)
 }
 
 // foldersOf returns the data folders with the CA of the API server. If there are several, one is a copy of another one, or they

@@ -150,6 +150,9 @@ func TestSelectedControlPlane(t *testing.T) {
 		"KUBECONFIG with another address":      {kubeconfig: grow.copyKubeconfig(t, address("https://localhost:2")), want: grow},
 		"KUBECONFIG with the CA in a file":     {kubeconfig: grow.copyKubeconfig(t, caFile(grow)), want: grow},
 		"KUBECONFIG missing, of another tool":  {kubeconfig: filepath.Join(string(h), ".kube", "config"), want: main},
+		"KUBECONFIG missing, in a job":         {kubeconfig: filepath.Join(string(h), "kubeconfig"), want: main},
+		"KUBECONFIG not valid, of another one": {kubeconfig: grow.path + "/pki/ca.crt", want: main},
+		"KUBECONFIG is a folder":               {kubeconfig: string(h), want: main},
 		"KUBECONFIG empty":                     {kubeconfig: os.DevNull, want: main},
 		"environment before KUBECONFIG":        {env: tested.path, kubeconfig: grow.kubeconfig, want: tested},
 		"--name before KUBECONFIG":             {flags: "--name=default", kubeconfig: grow.kubeconfig, want: main},
@@ -378,12 +381,10 @@ func TestUnknownKubeconfig(t *testing.T) {
 	for kubeconfig, want := range map[string]string{
 		state("gone") + "/kubeconfig":         "gone/kubeconfig does not exist",
 		state("gone") + "/kubeconfig.shop.op": "gone/kubeconfig.shop.op does not exist",
-		grow.path + "/pki/ca.crt":             "ca.crt",
 		grow.path + "/state.json":             unknown,
 		grow.kubeconfig:                       `"prod" ` + unknown,
 		elsewhere:                             `"ctrlplane-mine" ` + unknown,
 		"/dev/zero":                           "/dev/zero is a pipe or a device",
-		string(h):                             "directory",
 	} {
 		if runtime.GOOS == "windows" && kubeconfig == "/dev/zero" {
 			continue

@@ -52,7 +52,7 @@ func TestChild(t *testing.T) {
 	if err != nil || cfg.Host != r.URL {
 		t.Errorf("kubeconfig is for %v, %v, want %s", cfg, err, r.URL)
 	}
-	if r.Protocol != 1 || r.Version == "" || r.Kubernetes != upstreamversion.Kubernetes || r.PID != cmd.Process.Pid || filepath.Dir(r.Kubeconfig) != r.DataDir {
+	if r.Protocol != 2 || r.Version == "" || r.Kubernetes != upstreamversion.Kubernetes || r.PID != cmd.Process.Pid || filepath.Dir(r.Kubeconfig) != r.DataDir {
 		t.Errorf("got %s", line)
 	}
 	for file, want := range map[string][]byte{r.CAFile: cfg.CAData, r.CertFile: cfg.CertData, r.KeyFile: cfg.KeyData} {
