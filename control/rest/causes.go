@@ -4,7 +4,6 @@ import (
 	"context"
 	"net/http"
 	"net/url"
-	"slices"
 
 	"github.com/ctrlplane/ctrlplane/internal/usage"
 	"github.com/ctrlplane/ctrlplane/observe"
@@ -28,9 +27,6 @@ func ParseObject(p url.Values) (observe.Object, error) {
 
 // whatParameter is the change that WhyPath explains.
 const whatParameter = "what"
-
-// changes are the values of whatParameter.
-var changes = []trace.What{trace.Created, trace.Changed, trace.Deleted, trace.Refused, trace.Failed}
 
 // maxTraces limits the traces at the same time: each reads all records.
 const maxTraces = 2
@@ -73,11 +69,11 @@ func (s Services) trace(ctx context.Context, _ url.Values, about observe.Object)
 
 func (s Services) why(ctx context.Context, params url.Values, about observe.Object) (any, error) {
 	var o trace.Options
-	if params.Has(whatParameter) {
-		if o.What = trace.What(params.Get(whatParameter)); !slices.Contains(changes, o.What) {
-			return nil, usage.Errorf("parameter what: %q is not one of %v", o.What, changes)
-		}
+	what, err := trace.ParseWhat(params.Get(whatParameter))
+	if err != nil {
+		return nil, usage.Errorf("parameter what: %w", err)
 	}
+	o.What = what
 	records, err := o.ReadRecords(ctx, s.Source)
 	if err == nil {
 		err = o.ReadFailing(ctx, s.Source, records, about)

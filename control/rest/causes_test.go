@@ -48,7 +48,7 @@ func TestTraceAndWhy(t *testing.T) {
 		TracePath + web + "2":                        {http.StatusNotFound, "no such object in the recorded history"},
 		WhyPath + web + "2":                          {http.StatusNotFound, "no such object in the recorded history"},
 		WhyPath + web + "&what=deleted":              {http.StatusNotFound, "delet"},
-		WhyPath + web + "&what=gone":                 {http.StatusBadRequest, `parameter what: "gone" is not one of [created changed deleted refused failed]`},
+		WhyPath + web + "&what=gone":                 {http.StatusBadRequest, `parameter what: "gone" is not a change of an object: use one of ["created" "changed" "deleted" "refused" "failed"]`},
 		TracePath + "?name=web":                      {http.StatusBadRequest, "an object needs a resource and a name"},
 		TracePath + "?resource=deployments&name=web": {http.StatusBadRequest, "use group=apps"},
 		TracePath + web + "&what=created":            {http.StatusBadRequest, "parameter what: unknown parameter"},

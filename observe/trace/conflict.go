@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/ctrlplane/ctrlplane/observe"
@@ -134,21 +133,21 @@ func (n *Node) conflictingChange() string {
 func (p phrases) modification(n *Node, what string) (text string) {
 	deleted := false
 	for i, by := range n.modifiedBy {
-		who, had := p.actor(by), " had "
+		who, itself := p.actor(by), ""
 		if by.Controller == n.Controller {
-			who, had = "it", " had itself "
+			who, itself = "it", " itself"
 		}
 		version := " to version " + strconv.FormatUint(by.storedVersion(*n.Object), 10)
 		deleted, _ = by.wroteTo(*n.Object)
 		switch {
 		case i == 0 && deleted:
-			return who + had + "deleted" + what
+			return who + " had" + itself + " deleted" + what
 		case i == 0:
-			text = who + had + "modified" + what + version
+			text = who + " had" + itself + " modified" + what + version
 		case deleted:
-			text += ", and " + who + had + "deleted it"
+			text += ", and " + who + " had" + itself + " deleted it"
 		default:
-			text += ", and " + who + strings.TrimPrefix(had, " had") + strings.TrimPrefix(version, " ")
+			text += ", and " + who + itself + version
 		}
 	}
 	if observe.SaysDeleted(n.Error) && !deleted { // by a later write, which is not recorded

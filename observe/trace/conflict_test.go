@@ -74,7 +74,7 @@ func TestConflictsNameTheFirstWriterAfterWhatWasRead(t *testing.T) {
 	}
 }
 
-// A conflict of a client is no failure if the client has made the same write again, with success, within a minute of each attempt.
+// A conflict of a client does not count as a failure if the client has made the same write again, with success, within a minute of each attempt.
 func TestConflictsOfClientsThatAreRetried(t *testing.T) {
 	created := observe.Called{Verb: "create", Status: 201, ResourceVersion: "7", Wrote: deploymentWritten("7", false)}
 	conflict := observe.Called{Verb: "update", Status: 409, Conflict: true, Error: "modified"}

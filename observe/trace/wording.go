@@ -188,8 +188,11 @@ func (n *Node) afterMark() bool {
 // isRetriedConflict reports whether n is a conflict that its sync answered with a retry,
 // at once or of the whole sync, or its client with a later one.
 func (n *Node) isRetriedConflict() bool {
-	if n.isRetried || !n.Conflict || n.causedBy == nil {
-		return n.isRetried
+	switch {
+	case n.isRetried:
+		return true
+	case !n.Conflict || n.causedBy == nil:
+		return false
 	}
 	return n.causedBy.Retried || slices.ContainsFunc(n.causedBy.Children, func(c *Node) bool {
 		return c.Kind == Call && !c.gotError() && c.Time.After(n.Time) && c.Subresource == n.Subresource && placeOf(c.Object) == placeOf(n.Object)

@@ -202,7 +202,7 @@ func TestWhyOfAnUnknownChange(t *testing.T) {
 	}
 }
 
-// A line asks for the change that its write has made, and one that is no such write for the first recorded change.
+// A line asks for the change that its write has made, and any other one for the first recorded change.
 func TestChangesOfLines(t *testing.T) {
 	for name, tc := range map[string]struct {
 		call observe.Called
