@@ -2,6 +2,7 @@ package live
 
 import (
 	"slices"
+	"strings"
 
 	tea "charm.land/bubbletea/v2"
 )
@@ -125,14 +126,14 @@ func (m model) requestQuit() (model, tea.Cmd) {
 
 // answerQuit handles a key pressed at the quit question.
 func (m model) answerQuit(key string) (model, tea.Cmd) {
-	switch key {
-	case "s":
+	switch strings.ToLower(key) {
+	case "s", "y":
 		m.leave = Stop
 		return m, tea.Quit
 	case "l":
 		m.leave = KeepRunning
 		return m, tea.Quit
-	case "esc", "q":
+	case "n", "esc", "q":
 		m.askingQuit = false
 	}
 	return m, nil

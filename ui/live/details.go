@@ -3,7 +3,6 @@ package live
 import (
 	"github.com/ctrlplane/ctrlplane/internal/words"
 	"github.com/ctrlplane/ctrlplane/observe"
-	"github.com/ctrlplane/ctrlplane/ui"
 )
 
 // detail is a line in the upper pane of a controller or object page.
@@ -60,10 +59,7 @@ func (m model) detailLines(w, h int) []string {
 	pick := focused && s.kind == objectScreen // a controller page has no cursor
 	all := m.pageDetails(w - detailMargin)
 	l := s.view.clampToList(len(all), h-1)
-	state := ""
-	if len(all) > h-1 {
-		state = "line " + ui.GroupDigits(min(l.top+h-1, len(all))) + " of " + ui.GroupDigits(len(all))
-	}
+	state := m.visibleLines(l, len(all), h-1)
 	if s.filter != "" {
 		text, _ := m.shownText()
 		state = joinState(findState(text, s.filter, l.cursor), state)

@@ -3,6 +3,8 @@ package live
 import (
 	"fmt"
 	"unicode"
+
+	"github.com/ctrlplane/ctrlplane/ui"
 )
 
 // A text, unlike a list, is not filtered but searched: its lines say little without those
@@ -68,6 +70,14 @@ func (m model) findAgain(a action) model {
 		return m.find(m.textViewport().cursor-1, -1)
 	}
 	return m.find(m.textViewport().cursor+1, 1)
+}
+
+// visibleLines says for the title which of n lines are visible in h rows; empty if all are.
+func (m model) visibleLines(v viewport, n, h int) string {
+	if n <= h {
+		return ""
+	}
+	return "lines " + ui.GroupDigits(v.top+1) + m.theme.pickGlyph("–", "-") + ui.GroupDigits(min(v.top+h, n)) + " of " + ui.GroupDigits(n)
 }
 
 // findState says for the title which of the lines that match is the current one.

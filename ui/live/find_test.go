@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	tea "charm.land/bubbletea/v2"
+
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
@@ -50,14 +52,14 @@ func TestSearchInText(t *testing.T) {
 		}
 	}
 	m = typed(t, m, "/quota")
-	requireMatch("/quota: 1 of 4, line 22 of 60", "line 3: exceeded quota")
+	requireMatch("/quota: 1 of 4, lines 1–22 of 60", "line 3: exceeded quota")
 	if last := m.drawScreen()[23]; !strings.Contains(last, "/quota") || !strings.Contains(last, "n N next, previous") {
 		t.Errorf("the last line is %q", last)
 	}
 	m = pressKeys(t, m, "enter", "n")
 	requireMatch("/quota: 2 of 4", "line 30:")
 	m = pressKeys(t, m, "n", "n")
-	requireMatch("/quota: 4 of 4, line 60 of 60", "line 57:")
+	requireMatch("/quota: 4 of 4, lines 39–60 of 60", "line 57:")
 	m = pressKeys(t, m, "n")
 	requireMatch("/quota: 1 of 4", "line 3:")
 	m = pressKeys(t, m, "N")
@@ -156,4 +158,26 @@ func failingKeys(n int, err string) (keys []observe.FailingKey) {
 		keys = append(keys, observe.FailingKey{Queue: "job", Key: fmt.Sprintf("default/broken-%d", i), KeyBasis: observe.BasisLog, Error: err, Times: 2})
 	}
 	return keys
+}
+
+// The title of a text says which lines are visible, not where its cursor is.
+func TestTitleSaysWhichLinesAreVisible(t *testing.T) {
+	for _, ascii := range []bool{false, true} {
+		dash := map[bool]string{false: "–", true: "-"}[ascii]
+		m := newPlainModel(t, Options{Source: &fixedSource{snapshot: idleSnapshot()}}, 100, 30).withTheme(newTheme(false, true, ascii))
+		m = pressKeys(t, m, "?")
+		n := len(m.overlayLines(m.width))
+		for key, want := range map[string]string{
+			"g": fmt.Sprintf("lines 1%s28 of %d ", dash, n),
+			"j": fmt.Sprintf("lines 2%s29 of %d ", dash, n),
+			"G": fmt.Sprintf("lines %d%s%d of %d ", n-27, dash, n, n),
+		} {
+			if title := pressKeys(t, m, key).drawScreen()[0]; !strings.Contains(title, want) {
+				t.Errorf("%s: the title is %q, without %q", key, title, want)
+			}
+		}
+		if title := sendMsgs(t, m, tea.WindowSizeMsg{Width: 100, Height: n + 2}).drawScreen()[0]; strings.Contains(title, "lines") {
+			t.Errorf("all lines are visible, but the title is %q", title)
+		}
+	}
 }

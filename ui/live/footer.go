@@ -226,29 +226,48 @@ func (m model) isTimely(a action) bool {
 	case faster, slower:
 		return speedIsSlow(m)
 	case toggleFollow:
-		if m.showsOutput() {
-			return m.output.bottom != 0
-		}
-		return !m.currentScreen().feed.following
+		return !follows(m)
 	case showTrace, showWhy, toggleYAML:
 		return m.currentScreen().kind != queuesScreen || inFeed(m)
 	}
 	return false
 }
 
-// hintFor returns the hint of a key for the selected controller.
+// stateHints are the hints of keys in a state in which they do something else than what their binding says: most of them
+// then undo it.
+func stateHints() []stateHint {
+	return []stateHint{
+		{timePlay, func(m model) bool { return m.past.Playing }, "pause"},
+		{timeNow, func(m model) bool { return m.source == nil }, "last"},
+		{pauseResume, func(m model) bool { return m.stateOf(m.targetController()) == statePaused }, "resume"},
+		{back, isSearching, "end search"},
+		{back, func(m model) bool { return m.activeFilter() != "" }, "clear filter"},
+		{filter, model.showsText, "search"},
+		{freeze, func(m model) bool { return m.frozen }, "unfreeze"},
+		{toggleFollow, follows, "hold"},
+		{toggleAll, func(m model) bool { return m.showAll }, "notable"},
+		{toggleOutput, model.showsOutput, "activity"},
+		{toggleYAML, showsYAML, "hide YAML"},
+		{toggleIdle, func(m model) bool { return m.hideIdle }, "show idle"},
+		{toggleInternal, func(m model) bool { return m.showInternal }, "hide internal"},
+	}
+}
+
+type stateHint struct {
+	action  action
+	applies func(model) bool
+	hint    string
+}
+
+// hintFor returns the hint of a key in the present state.
 func (m model) hintFor(b binding) string {
-	switch state := m.stateOf(m.targetController()); {
-	case b.action == timePlay && m.past.Playing:
-		return "pause"
-	case b.action == timeNow && m.source == nil:
-		return "last"
-	case b.action == pauseResume && state == statePaused:
-		return "resume"
-	case b.action == filter && m.showsText():
-		return "search"
-	case b.action == stopStart:
+	if b.action == stopStart {
 		return m.verbOfStop(m.targetController())
+	}
+	for _, h := range stateHints() {
+		if h.action == b.action && h.applies(m) {
+			return h.hint
+		}
 	}
 	return b.hint
 }

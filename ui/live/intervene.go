@@ -2,6 +2,7 @@ package live
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
@@ -162,7 +163,7 @@ func (m model) runIntervention(result interventionResult, do func(context.Contex
 // answerConfirmation handles a key pressed at a stop or start question.
 func (m model) answerConfirmation(key string) (model, tea.Cmd) {
 	i := *m.confirming
-	switch key {
+	switch strings.ToLower(key) {
 	case "y", "enter":
 		m.confirming = nil
 		return m.startIntervention(stopStart, i.controller, i.verb)

@@ -95,6 +95,21 @@ func inFeed(m model) bool      { return m.currentScreen().focus == feedPane }
 func inActivity(m model) bool  { return inFeed(m) && !m.showsOutput() }
 func isSearching(m model) bool { return m.showsText() && m.activeFilter() != "" }
 func hasWarnings(m model) bool { return len(m.warnings) > 0 }
+func canGoBack(m model) bool   { return onPage(m) || m.activeFilter() != "" }
+
+// follows reports whether the lower pane shows new lines as they come.
+func follows(m model) bool {
+	if m.showsOutput() {
+		return m.output.bottom == 0
+	}
+	return m.currentScreen().feed.following
+}
+
+// showsYAML reports whether the page of the selected object shows its YAML.
+func showsYAML(m model) bool {
+	s, o := m.currentScreen(), m.selectedObject()
+	return s.kind == objectScreen && s.yaml && o != nil && s.object == *o
+}
 
 // canOpen reports whether the line under the cursor can be opened.
 func canOpen(m model) bool {
@@ -140,7 +155,7 @@ func presentSections() []keySection {
 			{toTop, []string{"g", "home"}, "go to the top", "", nil},
 			{toEnd, []string{"G", "end"}, "go to the end; in Activity: follow it", "", nil},
 			{open, []string{"enter"}, "open it; in Activity: the line in full", "open", canOpen},
-			{back, []string{"esc"}, "clear the filter or search, or go back", "back", onPage},
+			{back, []string{"esc"}, "clear the filter or search, or go back", "back", canGoBack},
 			{switchPane, []string{"tab"}, "switch between upper pane and Activity", "pane", nil},
 			{growUpper, []string{"+", "="}, "enlarge the upper pane", "", nil},
 			{growFeed, []string{"-"}, "enlarge Activity", "", nil},

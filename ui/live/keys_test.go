@@ -319,6 +319,9 @@ func TestQuit(t *testing.T) {
 		{"leave", Options{}, []string{"q", "l"}, true, KeepRunning},
 		{"cancel", Options{}, []string{"q", "esc"}, false, Stop},
 		{"other key", Options{}, []string{"q", "x"}, false, Stop},
+		{"yes", Options{}, []string{"q", "y"}, true, Stop},
+		{"yes, in capitals", Options{}, []string{"q", "Y"}, true, Stop},
+		{"no", Options{}, []string{"q", "n", "y"}, false, Stop},
 		{"ephemeral", Options{Ephemeral: true}, []string{"q"}, false, Stop},
 		{"ephemeral, stop", Options{Ephemeral: true}, []string{"q", "s"}, true, Stop},
 		{"attached", Options{Attached: true}, []string{"q"}, true, KeepRunning},
@@ -343,6 +346,66 @@ func TestQuit(t *testing.T) {
 				t.Errorf("quits %t and leaves %d, want %t and %d", quits, m.leave, tt.quits, tt.leave)
 			}
 		})
+	}
+}
+
+// A hint says what the key does next: in the other state, it undoes what it has done.
+func TestHintsFollowTheState(t *testing.T) {
+	source := &inspectableSource{&fixedSource{snapshot: troubledSnapshot(), records: sampleRecords()}, webInspection()}
+	output := &fixedOutput{}
+	output.print("one", "two")
+	queues := newPlainModel(t, Options{Source: source, Output: output}, 250, 40).readOutput()
+	activity := pressKeys(t, queues, "o", "tab")
+	for _, tc := range []struct {
+		model      model
+		key        string
+		hint, undo string
+	}{
+		{queues, "o", "activity", "output"},
+		{queues, "space", "freeze", "unfreeze"},
+		{queues, "i", "hide idle", "show idle"},
+		{queues, "I", "internal", "hide internal"},
+		{pressKeys(t, queues, "tab"), "f", "hold", "follow"},
+		{activity, "f", "hold", "follow"},
+		{activity, "a", "all", "notable"},
+		{pullOnce(t, queues.openObject(webDeployment)), "e", "YAML", "hide YAML"},
+	} {
+		m := tc.model
+		for _, want := range []string{tc.hint, tc.undo, tc.hint} {
+			requireHint(t, m, tc.key, want)
+			m = pressKeys(t, m, tc.key)
+		}
+	}
+}
+
+// requireHint requires a hint of a key in the footer; an empty one, that it has none.
+func requireHint(t *testing.T, m model, key, want string) {
+	t.Helper()
+	footer := " " + m.footerLine(m.width).plainText() + "  "
+	_, hint, _ := strings.Cut(footer, "  "+key+" ")
+	if hint, _, _ = strings.Cut(hint, "  "); hint != want {
+		t.Errorf("the hint of %s is %q, want %q: %s", key, hint, want, footer)
+	}
+}
+
+// esc ends a filter or a search before it goes back.
+func TestHintOfBack(t *testing.T) {
+	source := &inspectableSource{&fixedSource{snapshot: troubledSnapshot(), records: sampleRecords()}, webInspection()}
+	queues := newPlainModel(t, Options{Source: source}, 250, 40)
+	object := pullOnce(t, queues.openObject(webDeployment))
+	for _, tc := range []struct {
+		model         model
+		keys          []string
+		before, after string
+	}{
+		{queues, []string{"/", "x", "enter"}, "clear filter", ""},
+		{queues, []string{"tab", "/", "x", "enter"}, "clear filter", ""},
+		{object, []string{"/", "x", "enter"}, "end search", "back"},
+		{object, []string{"tab", "/", "x", "enter"}, "clear filter", "back"},
+	} {
+		m := pressKeys(t, tc.model, tc.keys...)
+		requireHint(t, m, "esc", tc.before)
+		requireHint(t, pressKeys(t, m, "esc"), "esc", tc.after)
 	}
 }
 

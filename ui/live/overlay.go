@@ -47,10 +47,7 @@ func (m model) closeOverlay() model {
 func (m model) overlayScreen() []string {
 	all, h := m.overlayLines(m.width), m.overlayHeight()
 	l := m.overlayView.clampToList(len(all), h)
-	state := ""
-	if len(all) > h {
-		state = "line " + ui.GroupDigits(min(l.top+h, len(all))) + " of " + ui.GroupDigits(len(all))
-	}
+	state := m.visibleLines(l, len(all), h)
 	if m.overlayFind != "" {
 		state = joinState(findState(all, m.overlayFind, l.cursor), state)
 	}
@@ -235,8 +232,10 @@ func (m model) markLines() []line {
 		explain("ADDS/S DONE/S", "keys added and finished, last 5 s"),
 		explain(m.theme.pickGlyph("██░░", "##--"), "depth now, and the peak of the last second"),
 		explain("NOW", "what it works on, or what is wrong"),
-		explain("RETRIES", "keys queued again after an error;"),
-		explain("", "+3: without REQUEUES, those as planned"),
+		explain("  "+m.atMost(6)+" delayed", "keys due later, at most 6: retries, or"),
+		explain("", "checks of a deadline, as of a rollout"),
+		explain("RETRIES", "keys queued again after an error"),
+		explain("  +3", "as planned, where REQUEUES has no room"),
 		explain("REQUEUES", "keys queued again as planned"),
 		explain("WAIT", "time in the queue, last minute"),
 		explain("WORK", "time to process a key, last minute"),
