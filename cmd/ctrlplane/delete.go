@@ -75,7 +75,7 @@ func (d *deleteCommand) run(ctx context.Context, out io.Writer, names []string) 
 			errs = append(errs, p.wrapError(err))
 			continue
 		}
-		if _, err := fmt.Fprintf(out, "%s deleted\n", p.Name); err != nil {
+		if _, err := fmt.Fprintf(out, "%s deleted\n", p.describe()); err != nil {
 			return err
 		}
 	}

@@ -33,7 +33,7 @@ type devCommand struct {
 }
 
 func newDevCommand(t *target) *cobra.Command {
-	d := &devCommand{up: &upCommand{target: t, ephemeralName: "dev"}}
+	d := &devCommand{up: &upCommand{target: t, ephemeralName: nameOfDev}}
 	cmd := &cobra.Command{
 		Use:   "dev [flags] -- COMMAND [ARG…]",
 		Short: "Start a control plane and run your operator, again at each change of its source",

@@ -150,7 +150,7 @@ func (d *downCommand) stopEach(ctx context.Context, out io.Writer, list []plane)
 			errs = append(errs, p.wrapError(err))
 			continue
 		}
-		if _, err := fmt.Fprintf(out, "%s %s\n", p.Name, text); err != nil {
+		if _, err := fmt.Fprintf(out, "%s %s\n", p.describe(), text); err != nil {
 			return err
 		}
 	}

@@ -89,6 +89,11 @@ func (p plane) wrapError(err error) error {
 	return fmt.Errorf("control plane %q: %w", p.Name, err)
 }
 
+// describe names the control plane in the output of a verb that has changed it.
+func (p plane) describe() string {
+	return candidate{p.DataDir, datadir.State{Name: p.Name}}.describe()
+}
+
 func (p plane) isUp() bool { return p.State == planeRunning || p.State == planeStarting }
 
 // flag selects the control plane on a command line.

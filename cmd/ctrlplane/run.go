@@ -69,7 +69,7 @@ type runCommand struct {
 }
 
 func newRunCommand(t *target) *cobra.Command {
-	r := &runCommand{up: &upCommand{target: t, ephemeralName: "run"}, finishing: make(chan struct{})}
+	r := &runCommand{up: &upCommand{target: t, ephemeralName: nameOfRun}, finishing: make(chan struct{})}
 	r.up.server.Private = true
 	r.expired, r.expire = context.WithCancel(context.Background())
 	r.output = endableStderr(r.expired)

@@ -59,12 +59,15 @@ func (c candidate) target() *target {
 	return t
 }
 
-// describe is the name of the control plane, with the folder if that is not the one of the name: several may have one name.
+// describe names the control plane, with the folder if that is not the one of the name: several may have one name.
 func (c candidate) describe() string {
-	if c.target().dataDir != "" {
-		return fmt.Sprintf("%s in %s", c.state.Name, c.path)
+	switch {
+	case c.state.Name == "":
+		return "control plane in " + c.path
+	case c.target().dataDir != "":
+		return fmt.Sprintf("control plane %q in %s", c.state.Name, c.path)
 	}
-	return c.state.Name
+	return fmt.Sprintf("control plane %q", c.state.Name)
 }
 
 // selection is the data folder that a verb works on.
@@ -194,7 +197,16 @@ func (t *target) notRunning(path string) error {
 	if info, err := datadir.Inspect(path); err == nil && info.Crashed {
 		return fmt.Errorf("control plane %q is not running: it has crashed or was killed: %s shows its log, start it again with %s", t.name, t.quoteCommand("logs"), t.quoteCommand("up"))
 	}
-	return fmt.Errorf("control plane %q is not running: start it with %s", t.name, t.quoteCommand("up"))
+	return fmt.Errorf("control plane %q is not running: start it with %s", t.name, t.startCommand(path))
+}
+
+// startCommand is the command that starts a control plane that is not running, in a sentence. An ephemeral one leaves no
+// folder: "up" would start another one, without what the verb of its name does.
+func (t *target) startCommand(path string) string {
+	if start := ephemeralStarts[t.name]; start != "" && t.dataDir == "" && !datadir.Exists(path) {
+		return quoteCommand(programWord() + " " + start)
+	}
+	return t.quoteCommand("up")
 }
 
 // folderOfFlags is the data folder of --name or --data-dir.

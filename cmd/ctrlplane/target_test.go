@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -210,6 +211,43 @@ func TestStoppedControlPlaneOfKubeconfig(t *testing.T) {
 	require(main.kubeconfig, false, `KUBECONFIG: control plane "default" is not running: start it with "ctrlplane up", or choose another one: --name other`, false)
 }
 
+// TestEndedEphemeralControlPlane names one that has ended: "up" would start one without what its own verb does.
+func TestEndedEphemeralControlPlane(t *testing.T) {
+	h := enterHome(t)
+	require := func(name, command string) {
+		t.Helper()
+		want := fmt.Sprintf("control plane %q is not running: start it with %q", name, command)
+		if _, err := newTestTarget(t, "--name="+name).runningDataDir(); err == nil || err.Error() != want {
+			t.Errorf("got %v, want %s", err, want)
+		}
+	}
+	require("dev", "ctrlplane dev -- COMMAND")
+	require("run", "ctrlplane run -- COMMAND")
+	require("ephemeral", "ctrlplane up --ephemeral")
+	require("shop", "ctrlplane --name shop up")
+	dev := makePlane(t, filepath.Join(string(h), "state", "ctrlplane", "dev"), "dev", false)
+	dev.stop(t)
+	require("dev", "ctrlplane --name dev up") // one that is persistent
+}
+
+// TestDescribedControlPlane says that a name such as "default" is that of a control plane.
+func TestDescribedControlPlane(t *testing.T) {
+	enterHome(t)
+	path, err := datadir.Path("default", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for want, p := range map[string]plane{
+		`control plane "default"`:       {Name: "default", DataDir: path},
+		`control plane "default" in /x`: {Name: "default", DataDir: "/x"},
+		"control plane in /x":           {DataDir: "/x"},
+	} {
+		if got := p.describe(); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}
+
 // TestNothingRunsBesideKubeconfig has a KUBECONFIG of a control plane that is not running, as none is: a verb that only reads
 // may read its folder, one that changes something needs the name.
 func TestNothingRunsBesideKubeconfig(t *testing.T) {
@@ -224,14 +262,14 @@ func TestNothingRunsBesideKubeconfig(t *testing.T) {
 	if err := os.MkdirAll(filepath.Join(path, "etcd"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if _, name, err := newTestTarget(t).snapshots(); name != "grow" || err != nil {
+	if _, name, err := newTestTarget(t).snapshots(); name != `control plane "grow"` || err != nil {
 		t.Errorf("snapshots to save: of %q, %v", name, err)
 	}
 	const want = `start it with "ctrlplane --name grow up", and to change the stopped one use --name grow`
 	if _, name, err := newTestTarget(t).toChange().snapshots(); err == nil || !strings.HasSuffix(err.Error(), want) {
 		t.Errorf("snapshots to restore: of %q, %v", name, err)
 	}
-	if _, name, err := newTestTarget(t, "--name=grow").toChange().snapshots(); name != "grow" || err != nil {
+	if _, name, err := newTestTarget(t, "--name=grow").toChange().snapshots(); name != `control plane "grow"` || err != nil {
 		t.Errorf("named: of %q, %v", name, err)
 	}
 }

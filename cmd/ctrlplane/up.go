@@ -21,6 +21,20 @@ import (
 	"github.com/ctrlplane/ctrlplane/sim/cloud"
 )
 
+// The names of ephemeral control planes for which none is given.
+const (
+	nameOfEphemeral = "ephemeral"
+	nameOfRun       = "run"
+	nameOfDev       = "dev"
+)
+
+// ephemeralStarts are the commands that start the control planes of these names.
+var ephemeralStarts = map[string]string{
+	nameOfEphemeral: "up --ephemeral",
+	nameOfRun:       "run -- COMMAND",
+	nameOfDev:       "dev -- COMMAND",
+}
+
 // upCommand has the flags of "ctrlplane up" and the server that they configure.
 type upCommand struct {
 	target        *target
@@ -193,7 +207,7 @@ func (u *upCommand) prepareServer(ctx context.Context) error {
 	s.Listen = net.JoinHostPort(u.address, strconv.Itoa(u.port))
 	s.Name = u.target.name
 	if u.ephemeral && !u.target.named() {
-		s.Name = cmp.Or(u.ephemeralName, "ephemeral")
+		s.Name = cmp.Or(u.ephemeralName, nameOfEphemeral)
 	}
 	return u.prepareLog()
 }

@@ -90,7 +90,7 @@ func TestDetached(t *testing.T) {
 	logs.Stdout = out
 	following := &outputFollower{program.Start(t, logs, ""), out}
 	following.awaitText(t, "component=etcd")
-	requireText(t, u.stopTwice(t, "demo"), "demo stopped")
+	requireText(t, u.stopTwice(t, "demo"), `control plane "demo" stopped`)
 	<-following.Done
 	if code := following.Cmd.ProcessState.ExitCode(); code != 0 {
 		t.Errorf("logs -f: exit code %d", code)
@@ -98,7 +98,7 @@ func TestDetached(t *testing.T) {
 	following.awaitText(t, "closed etcd server") // the last words
 	u.requireOnly(t, "demo", "stopped")
 	stdout, _ := u.mustRun(t, "down", "demo")
-	requireText(t, stdout, "demo was not running")
+	requireText(t, stdout, `control plane "demo" was not running`)
 	stdout, _ = u.mustRun(t, "logs", "demo", "--tail", "30")
 	requireText(t, stdout, "closed etcd server")
 	program.RequireFailure(t, u.command(t, "logs", "dmo"), 2, `control plane "dmo" does not exist: did you mean "demo"?`)
@@ -208,7 +208,7 @@ func TestDetachedSurvivesItsTerminal(t *testing.T) {
 		program.RequireFailure(t, u.command(t, "up", kind, "--name", "mine"), 1, taken, " down")
 	}
 	stdout, _ := u.mustRun(t, "down", "--all")
-	requireText(t, stdout, "mine stopped")
+	requireText(t, stdout, `control plane "mine" in `, " stopped\n")
 	if list := u.list(t); len(list) > 0 {
 		t.Errorf("after down: %+v", list)
 	}

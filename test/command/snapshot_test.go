@@ -59,15 +59,15 @@ func (k snapshotFixture) testRunning(running *program.ControlPlane) {
 	k.mustRun("snapshot", "save", "later")
 	requireContains(t, k.mustRun("snapshot", "list"), "NAME ", "base ", "later ", upstreamversion.Kubernetes)
 
-	requireContains(t, k.mustRun("snapshot", "restore", "base"), "base restored to default in "+k.dir+": ", " deleted, 0 replaced, in ")
+	requireContains(t, k.mustRun("snapshot", "restore", "base"), "base restored to control plane \"default\" in "+k.dir+": ", " deleted, 0 replaced, in ")
 	if l, err := k.newClient().AppsV1().Deployments("default").List(t.Context(), metav1.ListOptions{}); err != nil || len(l.Items) != 0 {
 		t.Errorf("Deployments: %v, %v", l, err)
 	}
-	requireContains(t, k.mustRun("snapshot", "restore", "later"), "later restored to default in "+k.dir+": ")
+	requireContains(t, k.mustRun("snapshot", "restore", "later"), "later restored to control plane \"default\" in "+k.dir+": ")
 	if strings.Contains(k.mustRun("snapshot", "diff", "later", "-o", "name"), "added") {
 		t.Error("objects were added after the restore")
 	}
-	requireContains(t, k.mustRun("reset"), "default in "+k.dir+" reset: ", " deleted, ")
+	requireContains(t, k.mustRun("reset"), `control plane "default" in `+k.dir+" reset: ", " deleted, ")
 	running.Await(t, "kube-root-ca.crt, which may not have been there yet, alone", func() bool { return k.countConfigMaps() == 1 })
 
 	// run starts a new control plane from the snapshot.
@@ -98,7 +98,7 @@ func (k snapshotFixture) testStopped(p *program.ControlPlane) {
 	p.Stop(t, syscall.SIGTERM)
 	requireContains(t, k.mustRun("snapshot", "save", "two"), "two saved: ")
 	requireContains(t, k.mustRun("snapshot", "diff", "one", "-o", "name"), "ConfigMap default/two added\n")
-	requireContains(t, k.mustRun("snapshot", "restore", "one"), "one restored to default in "+k.dir+": 0 created, ")
+	requireContains(t, k.mustRun("snapshot", "restore", "one"), "one restored to control plane \"default\" in "+k.dir+": 0 created, ")
 	requireContains(t, k.mustRun("snapshot", "diff", "two", "-o", "name"), "ConfigMap default/two removed\n")
 	program.RequireFailure(t, k.command("reset"), 1, "is not running: start it with")
 	p = k.startUp()
@@ -118,7 +118,7 @@ func testSnapshotFile(t *testing.T, file string) {
 		t.Fatal(err)
 	}
 	requireContains(t, other.mustRun("snapshot", "diff", file, "-o", "name"), "ConfigMap default/one removed\n")
-	requireContains(t, other.mustRun("snapshot", "restore", file), file+" restored to default in "+other.dir+": ")
+	requireContains(t, other.mustRun("snapshot", "restore", file), file+" restored to control plane \"default\" in "+other.dir+": ")
 	if _, err := maps.Get(t.Context(), "one", metav1.GetOptions{}); err != nil {
 		t.Error(err)
 	}
@@ -159,7 +159,7 @@ func TestSnapshotOfStoppedControlPlaneWithPrefix(t *testing.T) {
 	requireContains(t, k.mustRun("snapshot", "save", "two"), "two saved: ")
 	const added = "ConfigMap default/two added\n"
 	requireContains(t, k.mustRun("snapshot", "diff", "one", "-o", "name"), added)
-	requireContains(t, k.mustRun("snapshot", "restore", "one"), "one restored to default in "+k.dir+": 0 created, ")
+	requireContains(t, k.mustRun("snapshot", "restore", "one"), "one restored to control plane \"default\" in "+k.dir+": 0 created, ")
 	if diff := k.mustRun("snapshot", "diff", "one", "-o", "name"); strings.Contains(diff, added) {
 		t.Errorf("after the restore: %s", diff)
 	}

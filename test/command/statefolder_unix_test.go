@@ -56,7 +56,7 @@ func testEphemeralWithoutStateFolder(t *testing.T, u user, why string) {
 	if stdout, _ := u.mustRun(t, append([]string{"run", "--from", "./a"}, minimal("--", program.Path(), "list", "-o", "name")...)...); stdout != "run\nephemeral\n" && stdout != "ephemeral\nrun\n" {
 		t.Errorf("list within run: %q", stdout)
 	}
-	if stdout, _ := u.mustRun(t, "down", "--all"); stdout != "ephemeral stopped\n" {
+	if stdout, _ := u.mustRun(t, "down", "--all"); !strings.HasPrefix(stdout, `control plane "ephemeral" in `) || !strings.HasSuffix(stdout, " stopped\n") {
 		t.Errorf("down --all: %s", stdout)
 	}
 	<-p.Done

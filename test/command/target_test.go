@@ -85,12 +85,12 @@ func TestKubeconfigBeforeTheDefaultOne(t *testing.T) {
 	selecting.mustRun(t, "kubectl", "create", "configmap", "which", "-n", "default")
 	requireText(t, of("grow"), "configmap/which\n")
 	stdout, stderr := selecting.mustRun(t, "snapshot", "restore", "base")
-	requireText(t, stdout, "base restored to grow: ")
+	requireText(t, stdout, "base restored to control plane \"grow\": ")
 	if stderr != "" {
 		t.Errorf("stderr %q", stderr)
 	}
 	stdout, _ = selecting.mustRun(t, "reset")
-	requireText(t, stdout, "grow reset: ")
+	requireText(t, stdout, "control plane \"grow\" reset: ")
 	if strings.Contains(of("grow"), "which") {
 		t.Error("neither the restore nor the reset was of the control plane of KUBECONFIG")
 	}
@@ -114,7 +114,7 @@ func TestKubeconfigBeforeTheDefaultOne(t *testing.T) {
 		t.Errorf("the default one had %q, and has %q", onDefault, now)
 	}
 	stdout, _ = selecting.mustRun(t, "down")
-	requireText(t, stdout, "default stopped\n")
+	requireText(t, stdout, "control plane \"default\" stopped\n")
 	stdout, _ = selecting.mustRun(t, append([]string{"up", "-d"}, minimal()...)...)
 	requireText(t, stdout, "warning: KUBECONFIG does not select this control plane: other verbs need --name default", "--name default kubectl ")
 	selecting.mustRun(t, "down")
