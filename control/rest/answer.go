@@ -68,6 +68,7 @@ func writeError(w http.ResponseWriter, code int, message string) {
 	})
 }
 
+// writeJSON writes one line: what a shell prints next, such as its prompt, does not stand behind it.
 func writeJSON(w http.ResponseWriter, code int, v any) {
 	data, err := json.Marshal(v)
 	if err != nil {
@@ -76,7 +77,7 @@ func writeJSON(w http.ResponseWriter, code int, v any) {
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(code)
-	_, _ = w.Write(data) // an error means that the client has disconnected
+	_, _ = w.Write(append(data, '\n')) // an error means that the client has disconnected
 }
 
 // withStatus serves what mux has no handler for in the format of the API server, too.

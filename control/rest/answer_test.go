@@ -67,6 +67,16 @@ func TestErrorsAreStatuses(t *testing.T) {
 	}
 }
 
+// An answer is one line, also of an error: a prompt of a shell stands below it.
+func TestAnswersEndWithANewline(t *testing.T) {
+	h := Handler(Services{Nodes: fakeNodes{}, Interventions: &fakeInterventions{}})
+	for _, target := range []string{"GET " + NodesPath, "GET " + Path + "/v1/x", "PUT " + NodesPath} {
+		if w := request(h, target, ""); strings.Count(w.Body.String(), "\n") != 1 || !strings.HasSuffix(w.Body.String(), "}\n") {
+			t.Errorf("%s: %q", target, w.Body)
+		}
+	}
+}
+
 func TestRefusedRequestsHaveStatuses(t *testing.T) {
 	both := Services{Nodes: fakeNodes{}, Interventions: &fakeInterventions{}}
 	for name, h := range map[string]http.Handler{"whole": Handler(both), "interventions": InterventionsHandler(both)} {

@@ -62,7 +62,7 @@ func TestTraceAndWhy(t *testing.T) {
 func TestSettled(t *testing.T) {
 	o := newReadyObserver(t)
 	h := Handler(Services{Source: o, Nodes: fakeNodes{}})
-	if w := request(h, "GET "+SettledPath+"?timeout=20s", ""); w.Code != http.StatusOK || w.Body.String() != `{"settled":true,"remaining":[]}` {
+	if w := request(h, "GET "+SettledPath+"?timeout=20s", ""); w.Code != http.StatusOK || w.Body.String() != `{"settled":true,"remaining":[]}`+"\n" {
 		t.Errorf("got %d %s", w.Code, w.Body)
 	}
 	busy := Handler(Services{Source: busySource{}, Nodes: fakeNodes{}})
@@ -98,7 +98,7 @@ func TestEndInterventions(t *testing.T) {
 	for _, h := range []http.Handler{Handler(both), InterventionsHandler(Services{Source: busySource{}, Interventions: controllers, Clients: clients, Speed: speed})} {
 		controllers.calls, clients.calls, speed.speed = nil, nil, ""
 		w := request(h, "DELETE "+InterventionsPath, "")
-		if got := w.Body.String(); w.Code != http.StatusOK || got != `{"controllers":["*","replicaset-controller"],"clients":["*"]}` {
+		if got := w.Body.String(); w.Code != http.StatusOK || got != `{"controllers":["*","replicaset-controller"],"clients":["*"]}`+"\n" {
 			t.Errorf("got %d %s", w.Code, got)
 		}
 		if diff := cmp.Diff([]string{`start ["*"]`, `clear ["*"]`, `resume ["*"]`, `scale to 5 ["replicaset-controller"]`}, controllers.calls); diff != "" {

@@ -96,7 +96,7 @@ func TestRecordsOfAnObject(t *testing.T) {
 func TestRecordsAfterTheLast(t *testing.T) {
 	h := newRecordsHandler(t)
 	w := request(h, "GET "+RecordsPath+"?after=6", "")
-	if got := w.Body.String(); w.Code != http.StatusOK || got != `{"records":[],"next":6,"last":6,"started":"1970-01-01T00:00:07Z"}` {
+	if got := w.Body.String(); w.Code != http.StatusOK || got != `{"records":[],"next":6,"last":6,"started":"1970-01-01T00:00:07Z"}`+"\n" {
 		t.Errorf("got %d %s", w.Code, got)
 	}
 	s := requireStatus(t, request(h, "GET "+RecordsPath+"?after=7", ""), http.StatusGone)

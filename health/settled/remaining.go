@@ -237,11 +237,11 @@ func (l *workCollector) addSyncs(c observe.Controller) {
 // addClient adds the writes of a client that have no answer yet.
 func (l *workCollector) addClient(c observe.Client) {
 	if held := int64(c.Held); held > 0 {
-		why, waits := "the client is paused", paused
+		why := "the client is paused"
 		if c.State != observe.StatePaused {
-			why, waits = "a controller of the client is paused", ""
+			why = "a controller of the client is paused"
 		}
-		l.addWaiting(c.Name, words.Count(held, "write")+" held: "+why, waits)
+		l.addWaiting(c.Name, words.Count(held, "write")+" held: "+why, paused)
 	}
 	if sent := c.Writing - int64(c.Held); sent > 0 {
 		l.addInFlight(c.Name, sent, c.State, c.Reason, c.Interventions)

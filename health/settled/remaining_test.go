@@ -71,7 +71,7 @@ func TestRemainingWork(t *testing.T) {
 				{Name: "told (admin)", State: "running", AwaitsReport: true},
 			}
 		}), []Work{{Where: "kubectl (admin)", What: []string{"2 writes held: the client is paused"}, Waits: "paused"}, {Where: "operator (admin)", What: []string{"1 write in flight: each call waits 10s"}, Waits: "delayed"},
-			{Where: "reporting (admin)", What: []string{"1 write held: a controller of the client is paused"}},
+			{Where: "reporting (admin)", What: []string{"1 write held: a controller of the client is paused"}, Waits: "paused"},
 			{Where: "told (admin)", What: []string{"its next report is awaited: a moment ago an event was sent to it, or its connection was closed"}}}},
 		{"a moment ago", quietSnapshot(func(s *observe.Snapshot) { s.Process.Quiet = false }),
 			[]Work{{Where: "control plane", What: []string{"the last write, delivery or sync was only a moment ago"}}}},

@@ -198,7 +198,7 @@ func TestErrorNamesWhatIsPaused(t *testing.T) {
 	s.Clients = []observe.Client{{Name: "op (admin)", State: "paused", Held: 1, Writing: 1}, {Name: "reporting (admin)", Held: 1, Writing: 1}}
 	s.Controllers = []observe.Controller{{Name: "job-controller", State: "paused", Held: 1, Writing: 1}}
 	err := NewBusyError(RemainingWork(s, 0), errors.New("late"))
-	if want := "not settled: job-controller (paused), op (admin) (paused), reporting (admin): late"; err.Error() != want {
+	if want := "not settled: job-controller (paused), op (admin) (paused), reporting (admin) (paused): late"; err.Error() != want {
 		t.Errorf("got %q, want %q", err, want)
 	}
 	delayed := observe.Interventions{Delay: 10 * time.Second}
