@@ -109,14 +109,14 @@ func (c *statusCommand) run(ctx context.Context, out io.Writer) error {
 			return err
 		}
 	}
-	var unknown error // does not keep the rest from being shown
+	var unhealthyErr error // does not keep the rest from being shown
 	if !c.past.given() && s.Process.State == observe.Ready {
-		s.Unhealthy, unknown = c.findUnhealthy(ctx)
+		s.Unhealthy, unhealthyErr = c.findUnhealthy(ctx)
 	}
 	if err := c.write(out, s); err != nil {
 		return err
 	}
-	return unknown
+	return unhealthyErr
 }
 
 // lastFailedWrite returns the last call of clients that write, if it has failed: it may have ended the start, as that of a
@@ -157,19 +157,27 @@ func (c *statusCommand) write(out io.Writer, s status) error {
 		return err
 	}
 	width := statusWidth()
-	failing := slices.Concat(ui.EndedOperatorLines(s.Snapshot), failedWriteLines(s.FailedWrite), ui.FailingWriteLines(s.FailingWrites), ui.IgnoredWebhookLines(s.Snapshot))
-	var objects bytes.Buffer // what is wrong with them
-	err := ui.WriteUnhealthy(&objects, s.Unhealthy, s.Time, width)
-	if len(s.Unhealthy) > 0 {
-		err = errors.Join(err, printLines(&objects, ui.MoreProblemLines(s.Snapshot, s.Unhealthy)))
-	}
-	if len(s.HotLoops)+len(failing) > 0 {
-		objects.WriteString("\n")
-	}
-	if err := errors.Join(err, c.target.printHotLoops(&objects, s.HotLoops, width), printLines(&objects, failing)); err != nil {
+	trouble, err := c.formatTrouble(s, width)
+	if err != nil {
 		return err
 	}
-	return ui.WriteStatus(out, s.Snapshot, objects.String(), c.output.format == outputWide, width)
+	return ui.WriteStatus(out, s.Snapshot, trouble, c.output.format == outputWide, width)
+}
+
+// formatTrouble says what is wrong besides clients and controllers: with objects, with work that repeats itself, and with writes and
+// calls that fail.
+func (c *statusCommand) formatTrouble(s status, width int) (string, error) {
+	var b bytes.Buffer
+	err := ui.WriteUnhealthy(&b, s.Unhealthy, s.Time, width)
+	if len(s.Unhealthy) > 0 {
+		err = errors.Join(err, printLines(&b, ui.MoreProblemLines(s.Snapshot, s.Unhealthy)))
+	}
+	failing := slices.Concat(ui.EndedOperatorLines(s.Snapshot), failedWriteLines(s.FailedWrite), ui.FailingWriteLines(s.FailingWrites), ui.IgnoredWebhookLines(s.Snapshot))
+	if len(s.HotLoops)+len(failing) > 0 {
+		b.WriteString("\n")
+	}
+	err = errors.Join(err, c.target.printHotLoops(&b, s.HotLoops, width), printLines(&b, failing))
+	return b.String(), err
 }
 
 // findUnhealthy returns the objects that wait for something that need not come by itself.
