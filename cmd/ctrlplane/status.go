@@ -40,12 +40,7 @@ type status struct {
 	Unhealthy     []control.UnhealthyObject `json:"unhealthy,omitempty"`
 }
 
-func newStatusCommand(t *target) *cobra.Command {
-	c := &statusCommand{target: t, output: newOutput(outputWide, outputJSON, outputYAML)}
-	cmd := &cobra.Command{
-		Use:   "status",
-		Short: "Show once whether it is ready and settled, its work queues and its controllers",
-		Long: `Show whether the control plane is ready and settled, then what fails, then the work
+const statusHelp = `Show whether the control plane is ready and settled, then what fails, then the work
 queues that have had work, the clients, and the controllers that are off, as the live
 view does. The quantiles of WAIT and WORK are since the start; the view has those of
 the last minute. Settled means that no key of a controller is queued, in progress or
@@ -69,7 +64,14 @@ stderr says so, and the exit code is 1.
 
 With --from it shows what a recording has: of "run --report" or of "up --record".
 A recording has no objects. Of a control plane that was starting it shows the last
-write of a client if that has failed.`,
+write of a client if that has failed.`
+
+func newStatusCommand(t *target) *cobra.Command {
+	c := &statusCommand{target: t, output: newOutput(outputWide, outputJSON, outputYAML)}
+	cmd := &cobra.Command{
+		Use:   "status",
+		Short: "Show once whether it is ready and settled, its work queues and its controllers",
+		Long:  statusHelp,
 		Example: `  ctrlplane status
   ctrlplane status -o wide
   ctrlplane status -o json | jq .process.settled
