@@ -27,7 +27,7 @@ func (e timeoutError) Error() string { return fmt.Sprintf("timed out after %s", 
 type endedError struct{ error }
 
 // answerInTime returns what answer returns for a request with these parameters only, whose context ends with its time.
-func answerInTime(req *http.Request, pattern string, parameters []string, answer func(*http.Request) (any, error)) (any, error) {
+func answerInTime(w http.ResponseWriter, req *http.Request, pattern string, parameters []string, answer func(*http.Request) (any, error)) (any, error) {
 	if err := checkParameters(req, parameters); err != nil {
 		return nil, err
 	}
@@ -38,11 +38,14 @@ func answerInTime(req *http.Request, pattern string, parameters []string, answer
 	if timeout == 0 || timeout > maxRequestTime {
 		timeout = maxRequestTime
 	}
-	if !slices.Contains(ownTimeLimits, pattern) {
+	if slices.Contains(ownTimeLimits, pattern) {
+		timeout = 0
+	} else {
 		ctx, cancel := context.WithTimeoutCause(req.Context(), timeout, timeoutError(timeout))
 		defer cancel()
 		req = req.WithContext(ctx)
 	}
+	limitBodyTime(w, req, timeout)
 	v, err := answer(req)
 	return v, describeEnd(req.Context(), err)
 }
@@ -51,7 +54,7 @@ func answerInTime(req *http.Request, pattern string, parameters []string, answer
 func describeEnd(ctx context.Context, err error) error {
 	cause := context.Cause(ctx)
 	switch {
-	case err == nil || cause == nil:
+	case err == nil || cause == nil || errors.As(err, new(timeoutError)):
 		return err
 	case errors.As(cause, new(timeoutError)):
 		return cause
