@@ -58,7 +58,7 @@ func Handler(s Services) http.Handler {
 	s.handleSettled(mux)
 	s.handleCauses(mux)
 	handle(mux, "GET "+RecordsPath, s.listRecords, queryParameters...)
-	return limitUnreadBodies(withStatus(mux))
+	return limitBodies(withStatus(mux))
 }
 
 // InterventionsHandler serves the interventions and the speed at the paths that Handler
@@ -156,7 +156,7 @@ func handleBody[T any](mux *http.ServeMux, pattern string, answer func(*http.Req
 // handleChecked serves at a pattern what answer returns in time for requests that have these parameters only.
 func handleChecked(mux *http.ServeMux, pattern string, parameters []string, answer func(http.ResponseWriter, *http.Request) (any, error)) {
 	mux.HandleFunc(pattern, func(w http.ResponseWriter, req *http.Request) {
-		v, err := answerInTime(w, req, pattern, parameters, func(req *http.Request) (any, error) { return answer(w, req) })
+		v, err := answerInTime(req, pattern, parameters, func(req *http.Request) (any, error) { return answer(w, req) })
 		writeAnswer(w, v, err)
 	})
 }

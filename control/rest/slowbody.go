@@ -19,26 +19,24 @@ func (e stalledBodyError) Error() string {
 	return fmt.Sprintf("it has made no progress for %s: send the request again", time.Duration(e))
 }
 
-// limitUnreadBodies ends connections whose bodies do not arrive and that no handler reads, as those of an unknown path: net/http
+// limitBodies ends the bodies of requests that make no progress, also those that no handler reads, as of an unknown path: net/http
 // reads what is left of them before it answers.
-func limitUnreadBodies(next http.Handler) http.Handler {
+func limitBodies(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
-		if hasBody(req) {
-			_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(maxBodyPause)) // fails without a connection
+		// Without a body a deadline would end the request: net/http reads from its connection to notice when the client disconnects.
+		if req.ContentLength != 0 {
+			body := &slowBody{ReadCloser: req.Body, connection: http.NewResponseController(w), began: time.Now()}
+			body.setDeadline(maxBodyPause)
+			req.Body = body
 		}
 		next.ServeHTTP(w, req)
 	})
 }
 
-// hasBody reports whether a request has a body. Without one a deadline would end the request itself: net/http reads from its
-// connection to notice when the client disconnects.
-func hasBody(req *http.Request) bool { return req.ContentLength != 0 }
-
-// limitBodyTime ends the body of a request that makes no progress, or that has not arrived when the time of the request is over;
-// timeout 0 = it has no limit.
-func limitBodyTime(w http.ResponseWriter, req *http.Request, timeout time.Duration) {
-	if hasBody(req) {
-		req.Body = &slowBody{ReadCloser: req.Body, connection: http.NewResponseController(w), began: time.Now(), timeout: timeout}
+// limitBodyTime ends the body of a request that has not arrived when the time of the request is over.
+func limitBodyTime(req *http.Request, timeout time.Duration) {
+	if body, ok := req.Body.(*slowBody); ok {
+		body.timeout = timeout
 	}
 }
 
@@ -47,7 +45,7 @@ type slowBody struct {
 	io.ReadCloser
 	connection *http.ResponseController
 	began      time.Time
-	timeout    time.Duration
+	timeout    time.Duration // 0 = none
 	ended      bool
 }
 
@@ -58,7 +56,7 @@ func (b *slowBody) Read(p []byte) (int, error) {
 		pause, ends = left, timeoutError(b.timeout)
 	}
 	if !b.ended { // otherwise the deadline would end the request
-		_ = b.connection.SetReadDeadline(time.Now().Add(pause)) // fails without a connection
+		b.setDeadline(pause)
 	}
 	n, err := b.ReadCloser.Read(p)
 	b.ended = err != nil
@@ -66,4 +64,8 @@ func (b *slowBody) Read(p []byte) (int, error) {
 		err = ends
 	}
 	return n, err
+}
+
+func (b *slowBody) setDeadline(pause time.Duration) {
+	_ = b.connection.SetReadDeadline(time.Now().Add(pause)) // fails without a connection
 }

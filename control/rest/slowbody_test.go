@@ -143,7 +143,7 @@ func TestTrickledBodies(t *testing.T) {
 				for i := range pieces {
 					pieces[i] = " "
 				}
-				code, answer, took := sendSlowly(t, protocol, "POST", ControllersPath+"/pause", pieces, 10*time.Second, false)
+				code, answer, took := sendSlowly(t, protocol, "POST", ControllersPath+"/pause", pieces, 7*time.Second, false) // none arrives just when the time is over
 				if code != http.StatusGatewayTimeout || took != maxRequestTime {
 					t.Errorf("got %d %s after %v", code, answer, took)
 				}

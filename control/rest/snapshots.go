@@ -17,7 +17,7 @@ const maxSnapshotSize = 1 << 30
 
 func handleSnapshots(mux *http.ServeMux, snapshots control.Snapshots) {
 	mux.HandleFunc("GET "+StatePath, func(w http.ResponseWriter, req *http.Request) {
-		file, err := answerInTime(w, req, "GET "+StatePath, nil, func(req *http.Request) (any, error) { return snapshots.Save(req.Context()) })
+		file, err := answerInTime(req, "GET "+StatePath, nil, func(req *http.Request) (any, error) { return snapshots.Save(req.Context()) })
 		if err != nil {
 			writeAnswer(w, nil, err)
 			return

@@ -27,7 +27,7 @@ func (e timeoutError) Error() string { return fmt.Sprintf("timed out after %s", 
 type endedError struct{ error }
 
 // answerInTime returns what answer returns for a request with these parameters only, whose context ends with its time.
-func answerInTime(w http.ResponseWriter, req *http.Request, pattern string, parameters []string, answer func(*http.Request) (any, error)) (any, error) {
+func answerInTime(req *http.Request, pattern string, parameters []string, answer func(*http.Request) (any, error)) (any, error) {
 	if err := checkParameters(req, parameters); err != nil {
 		return nil, err
 	}
@@ -38,14 +38,12 @@ func answerInTime(w http.ResponseWriter, req *http.Request, pattern string, para
 	if timeout == 0 || timeout > maxRequestTime {
 		timeout = maxRequestTime
 	}
-	if slices.Contains(ownTimeLimits, pattern) {
-		timeout = 0
-	} else {
+	if !slices.Contains(ownTimeLimits, pattern) {
 		ctx, cancel := context.WithTimeoutCause(req.Context(), timeout, timeoutError(timeout))
 		defer cancel()
 		req = req.WithContext(ctx)
+		limitBodyTime(req, timeout)
 	}
-	limitBodyTime(w, req, timeout)
 	v, err := answer(req)
 	return v, describeEnd(req.Context(), err)
 }
