@@ -5,6 +5,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"testing"
 	"testing/synctest"
 
@@ -123,6 +124,25 @@ func (s *script) isFoundWhileOpen(milliseconds int) {
 		}()
 		return p
 	}
+}
+
+// Of a write whose process is not found, the last event of the watches of the client is said.
+func TestLastEventOfShortConnections(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &script{fixture: newFixture(t), truth: map[string]string{}, process: "1"}
+		s.isFoundWhileOpen(10)
+		s.closeAfter("GET", sites, "{}")
+		send := s.watch(sites + "?watch=1&resourceVersion=5")
+		ms(20)
+		send("ADDED", site(7))
+		ms(4)
+		s.isFoundWhileOpen(5000)
+		s.closeAfter("POST", deployments, web(8))
+		ms(6000)
+		if got, want := s.causes(""), []string{"after 4ms Site ns/shop added"}; !slices.Equal(got, want) {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	})
 }
 
 // A program that opens a connection for each request lists, and works for what it has found.

@@ -26,7 +26,7 @@ func (cl *client) unopenedWatches(r *request, w *write) (list []*watch) {
 		}
 		if isOfProcess, isKnown := cl.isListOf(l, r); isOfProcess {
 			list = append(list, cl.unopenedWatch(l, w))
-		} else if !isKnown {
+		} else if !isKnown && len(w.watches) == 0 { // otherwise the last event of the watches is said
 			list = append(list, cl.unknownWatch())
 		}
 	}
