@@ -14,18 +14,18 @@ import (
 	"github.com/ctrlplane/ctrlplane/internal/words"
 )
 
-// explainDisruptionBudget says that a PodDisruptionBudget never allows an eviction, protects no Pod, or shares Pods with another one.
-func (s *reasonSearch) explainDisruptionBudget(u *unstructured.Unstructured, budget *policyv1.PodDisruptionBudget) string {
+// doubtDisruptionBudget says that a PodDisruptionBudget never allows an eviction, protects no Pod, or shares Pods with another one.
+func (s *reasonSearch) doubtDisruptionBudget(u *unstructured.Unstructured, budget *policyv1.PodDisruptionBudget) string {
 	effect := ""
 	if !isUnobserved(u) {
-		effect = s.explainAllowance(u, budget)
+		effect = s.doubtAllowance(u, budget)
 	}
-	return joinTexts(effect, s.explainSharedPods(budget))
+	return joinTexts(effect, s.doubtSharedPods(budget))
 }
 
-// explainAllowance says that a PodDisruptionBudget never allows an eviction, or protects no Pod. Its controller counts none also if it
+// doubtAllowance says that a PodDisruptionBudget never allows an eviction, or protects no Pod. Its controller counts none also if it
 // cannot tell how many there should be.
-func (s *reasonSearch) explainAllowance(u *unstructured.Unstructured, budget *policyv1.PodDisruptionBudget) string {
+func (s *reasonSearch) doubtAllowance(u *unstructured.Unstructured, budget *policyv1.PodDisruptionBudget) string {
 	status := &budget.Status
 	if c, _ := findCondition(u, policyv1.DisruptionAllowedCondition); c.Reason == policyv1.SyncFailedReason {
 		return "its " + describeCondition(c, "")
@@ -50,8 +50,8 @@ func (s *reasonSearch) explainAllowance(u *unstructured.Unstructured, budget *po
 // maxShared is how many Pods and PodDisruptionBudgets are named that share each other.
 const maxShared = 3
 
-// explainSharedPods says that another PodDisruptionBudget selects Pods of one, too: the API server refuses to evict those.
-func (s *reasonSearch) explainSharedPods(budget *policyv1.PodDisruptionBudget) string {
+// doubtSharedPods says that another PodDisruptionBudget selects Pods of one, too: the API server refuses to evict those.
+func (s *reasonSearch) doubtSharedPods(budget *policyv1.PodDisruptionBudget) string {
 	selector, err := metav1.LabelSelectorAsSelector(budget.Spec.Selector)
 	if err != nil || budget.Spec.Selector == nil || len(s.budgetsIn(budget.Namespace)) < 2 { // without a selector it selects nothing, but its text is that of all
 		return ""
@@ -78,8 +78,8 @@ func (s *reasonSearch) explainSharedPods(budget *policyv1.PodDisruptionBudget) s
 	return fmt.Sprintf("its %s %s cannot be evicted: "+budgets+" %s, too, and an eviction supports only one for each Pod", pod, words.First(shared, maxShared), words.First(by, maxShared), it)
 }
 
-// explainSeveralBudgets says that the API server refuses to evict a Pod because several PodDisruptionBudgets select it.
-func (s *reasonSearch) explainSeveralBudgets(u *unstructured.Unstructured) string {
+// doubtSeveralBudgets says that the API server refuses to evict a Pod because several PodDisruptionBudgets select it.
+func (s *reasonSearch) doubtSeveralBudgets(u *unstructured.Unstructured) string {
 	if !needsBudget(u) {
 		return ""
 	}

@@ -153,8 +153,8 @@ func explainRelease(of *corev1.ObjectReference) string {
 	return fmt.Sprintf("the PersistentVolumeClaim %s/%s that it was bound to was deleted, and no claim can use it until its spec.claimRef is removed", of.Namespace, of.Name)
 }
 
-// explainVolume says that a volume cannot be used or was not deleted; "" if it can.
-func (s *reasonSearch) explainVolume(_ *unstructured.Unstructured, v *corev1.PersistentVolume) string {
+// doubtVolume says that a volume cannot be used or was not deleted; "" if it can.
+func (s *reasonSearch) doubtVolume(_ *unstructured.Unstructured, v *corev1.PersistentVolume) string {
 	retains := v.Spec.PersistentVolumeReclaimPolicy == corev1.PersistentVolumeReclaimRetain
 	switch {
 	case v.Status.Phase == corev1.VolumeReleased && v.Spec.ClaimRef != nil && retains:

@@ -74,7 +74,7 @@ func (w *Waiter) examineObject(ctx context.Context, u *unstructured.Unstructured
 	}
 	s.Node = nodeOf(u)
 	search := w.newSearch(ctx, newListsOfOne())
-	if err := s.addNeeds(search, u); err != nil {
+	if err := s.addRuleDoubt(search, u); err != nil {
 		return State{}, fmt.Errorf("health: %s: %w", s.Ref, err)
 	}
 	return s, nil

@@ -18,15 +18,15 @@ import (
 // skippedStart is the reason of the event about a start that concurrencyPolicy Forbid has skipped: upstream reports it nowhere else.
 const skippedStart = "JobAlreadyActive"
 
-// explainCronJob says that no date matches the schedule of a CronJob, that its last start was skipped, or that its last Job to
+// doubtCronJob says that no date matches the schedule of a CronJob, that its last start was skipped, or that its last Job to
 // finish has failed.
-func (s *reasonSearch) explainCronJob(u *unstructured.Unstructured, cronJob *batchv1.CronJob) string {
-	return joinTexts(explainSchedule(cronJob), s.explainSkippedStart(u, cronJob), s.explainFailedJob(u))
+func (s *reasonSearch) doubtCronJob(u *unstructured.Unstructured, cronJob *batchv1.CronJob) string {
+	return joinTexts(doubtSchedule(cronJob), s.doubtSkippedStart(u, cronJob), s.doubtFailedJob(u))
 }
 
-// explainSchedule says that a schedule never starts a Job, such as one for February 30th, which the API server accepts. A suspended
+// doubtSchedule says that a schedule never starts a Job, such as one for February 30th, which the API server accepts. A suspended
 // CronJob starts none anyway.
-func explainSchedule(cronJob *batchv1.CronJob) string {
+func doubtSchedule(cronJob *batchv1.CronJob) string {
 	if ptr.Deref(cronJob.Spec.Suspend, false) || !hasNoDate(cronJob.Spec.Schedule) {
 		return ""
 	}
@@ -73,7 +73,7 @@ func lastDay(months string) int {
 	return last
 }
 
-func (s *reasonSearch) explainSkippedStart(u *unstructured.Unstructured, cronJob *batchv1.CronJob) string {
+func (s *reasonSearch) doubtSkippedStart(u *unstructured.Unstructured, cronJob *batchv1.CronJob) string {
 	last := s.latestEvent(u, func(e *corev1.Event) bool { return e.Reason == skippedStart })
 	if last == nil || len(cronJob.Status.Active) == 0 || cronJob.Spec.ConcurrencyPolicy != batchv1.ForbidConcurrent {
 		return ""
@@ -88,8 +88,8 @@ func (s *reasonSearch) explainSkippedStart(u *unstructured.Unstructured, cronJob
 	return ""
 }
 
-// explainFailedJob says why the last Job to finish has failed; "" if it has not.
-func (s *reasonSearch) explainFailedJob(u *unstructured.Unstructured) string {
+// doubtFailedJob says why the last Job to finish has failed; "" if it has not.
+func (s *reasonSearch) doubtFailedJob(u *unstructured.Unstructured) string {
 	var last *unstructured.Unstructured
 	var at time.Time
 	for _, job := range s.listOwned(jobResource, u) {

@@ -122,7 +122,7 @@ func (w *Waiter) findStuckKinds(ctx context.Context) (found []Stuck, err error) 
 	return found, nil
 }
 
-// findUnhealthy returns those of some objects that are not healthy, or that lack what they need.
+// findUnhealthy returns those of some objects that are not healthy, or of which that is doubtful.
 func (w *Waiter) findUnhealthy(ctx context.Context, known kinds.Mapper, others []observe.Object) (found []Stuck, err error) {
 	err = w.examineEach(ctx, known, others, nil, func(s State, _ bool) {
 		if s.Doubt != "" || s.Status != Current { // otherwise it has changed since it was found

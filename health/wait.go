@@ -36,8 +36,8 @@ type Options struct {
 	// Records, if not nil, are those of the control plane, as for WithRecords. They know which Jobs do not exist because their time
 	// to live has ended.
 	Records observe.Source
-	// Doubtful, if not nil, is called before Wait returns, unless it was canceled, for each object of a kind of Kubernetes that is
-	// healthy and whose Doubt says that it lacks what it needs to have an effect. Gone turns it off.
+	// Doubtful, if not nil, is called before Wait returns, unless it was canceled, for each healthy object whose Doubt is found in other
+	// objects, such as the Pods of a Service. Gone turns it off.
 	Doubtful func(State)
 }
 

@@ -14,7 +14,7 @@ import (
 )
 
 // Objects that are healthy to kstatus may need others that do not exist.
-func TestExamineNeeds(t *testing.T) {
+func TestDoubtRules(t *testing.T) {
 	ingress := func(spec string) string {
 		return `{apiVersion: networking.k8s.io/v1, kind: Ingress, metadata: {name: x, namespace: shop}, spec: {` + spec + `}}`
 	}
