@@ -9,11 +9,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/runtime"
 	clienttesting "k8s.io/client-go/testing"
+
+	"github.com/ctrlplane/ctrlplane/internal/testutil"
 )
 
-// Objects that are healthy to kstatus may need others that do not exist.
+// Objects that are healthy to kstatus may have no effect.
 func TestDoubtRules(t *testing.T) {
 	ingress := func(spec string) string {
 		return `{apiVersion: networking.k8s.io/v1, kind: Ingress, metadata: {name: x, namespace: shop}, spec: {` + spec + `}}`
@@ -203,5 +206,26 @@ func TestWaitNamesDoubts(t *testing.T) {
 				t.Errorf("got the doubt %q", got)
 			}
 		})
+	}
+}
+
+// docs/tracing.md has a table with a row for each kind with a rule.
+func TestDoubtRulesAreDocumented(t *testing.T) {
+	page := testutil.ReadFile(t, "../docs/tracing.md")
+	_, table, _ := strings.Cut(page, "\n| Kind | What `why` says of a healthy object |\n| --- | --- |\n")
+	table, _, _ = strings.Cut(table, "\n\n")
+	var documented, want []string
+	for row := range strings.Lines(table) {
+		kinds := strings.Split(row, "|")[1]
+		documented = append(documented, strings.Split(strings.TrimSpace(kinds), ", ")...)
+	}
+	for kind := range doubtRules {
+		want = append(want, kind.Kind)
+	}
+	want = append(want, "any kind") // explainUnservedOwner
+	slices.Sort(documented)
+	slices.Sort(want)
+	if diff := cmp.Diff(want, documented); diff != "" {
+		t.Errorf("the table of docs/tracing.md differs from doubtRules, -want +got:\n%s", diff)
 	}
 }
