@@ -112,7 +112,7 @@ func namesOf(budgets []selectingBudget, pod labels.Set) (names []string) {
 	return names
 }
 
-// disruptions are the PodDisruptionBudgets and Pods in a namespace, for searches that share lists.
+// disruptions are the PodDisruptionBudgets and Pods in a namespace, for searches that share a cache.
 type disruptions struct {
 	budgets []selectingBudget
 	pods    []labeledPod
@@ -131,7 +131,7 @@ type sharedPods struct{ budgets, pods []string }
 
 // budgetsIn returns the PodDisruptionBudgets in a namespace. That they cannot be listed is not an error of the search.
 func (s *reasonSearch) budgetsIn(namespace string) []selectingBudget {
-	known := s.lists.disruptionsIn(namespace)
+	known := s.cache.disruptionsIn(namespace)
 	if known.budgets != nil {
 		return known.budgets
 	}
@@ -149,13 +149,13 @@ func (s *reasonSearch) budgetsIn(namespace string) []selectingBudget {
 	return known.budgets
 }
 
-// podsFor returns the Pods in a namespace, at least those that a selector matches, up to a limit: searches that share lists take
+// podsFor returns the Pods in a namespace, at least those that a selector matches, up to a limit: searches that share a cache take
 // one list for all selectors.
 func (s *reasonSearch) podsFor(namespace string, selector labels.Selector, limit int64) (pods []labeledPod) {
-	if s.lists.single {
+	if s.single {
 		return labeledPods(s.list(coreResource("pods"), namespace, metav1.ListOptions{LabelSelector: selector.String(), Limit: limit}))
 	}
-	known := s.lists.disruptionsIn(namespace)
+	known := s.cache.disruptionsIn(namespace)
 	list := s.listAll(coreResource("pods"), namespace) // records the error if there is one
 	if known.pods == nil {
 		known.pods = labeledPods(list)
@@ -174,7 +174,7 @@ func labeledPods(list []unstructured.Unstructured) []labeledPod {
 // sharedPods returns the Pods in a namespace that several PodDisruptionBudgets select, at least those that a selector matches.
 func (s *reasonSearch) sharedPods(namespace string, selector labels.Selector) []sharedPods {
 	pods, budgets := s.podsFor(namespace, selector, maxListed), s.budgetsIn(namespace)
-	known := s.lists.disruptionsIn(namespace)
+	known := s.cache.disruptionsIn(namespace)
 	if known.shared != nil {
 		return known.shared
 	}

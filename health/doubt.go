@@ -70,11 +70,10 @@ func staleConditions(u *unstructured.Unstructured) string {
 // DoubtOf returns a function that returns [State.Doubt] of an object that is healthy to Wait. It says nothing of a
 // Service whose Pods are not healthy, which the caller judges as well, and of what cannot be read. It is not safe for concurrent use.
 func (w *Waiter) DoubtOf(ctx context.Context) func(*unstructured.Unstructured) string {
-	ctx, lists := requestlog.Discard(ctx), newSharedLists()
-	lists.skipPods = true
+	ctx, cache := requestlog.Discard(ctx), newSearchCache()
 	return func(u *unstructured.Unstructured) string {
 		s := StateOf(u)
-		_ = s.addRuleDoubt(w.newSearch(ctx, lists), u) // the object is healthy all the same
+		_ = s.addRuleDoubt(w.newSearch(ctx, searchOptions{skipPods: true}, cache), u) // the object is healthy all the same
 		return s.Doubt
 	}
 }
@@ -88,12 +87,11 @@ func (w *Waiter) reportDoubts(ctx context.Context, t *tracker) {
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), reasonTimeout)
 	defer cancel()
-	lists := newSharedLists()
-	lists.skipPods = !t.allSatisfied()
+	options, cache := searchOptions{skipPods: !t.allSatisfied()}, newSearchCache()
 	for i := range t.objects {
 		e := &t.objects[i]
 		doubtful := e.State
-		_ = doubtful.addRuleDoubt(w.newSearch(ctx, lists), e.object) // as DoubtOf
+		_ = doubtful.addRuleDoubt(w.newSearch(ctx, options, cache), e.object) // as DoubtOf
 		if doubtful.Doubt != e.Doubt {
 			t.Doubtful(doubtful)
 		}

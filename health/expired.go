@@ -116,7 +116,7 @@ func (w *Waiter) ReadExpired(ctx context.Context, e Expired) (u *unstructured.Un
 		return nil, "", err
 	}
 	if StateOf(u).Status != Current {
-		reason = past.why(ctx, u, nil)
+		reason = past.newSearch(ctx, searchOptions{}, nil).why(u)
 	}
 	return u, reason, nil
 }

@@ -38,7 +38,7 @@ func (s *reasonSearch) explainMissingNode(u *unstructured.Unstructured) string {
 	return text + ": " + controllernames.PodGarbageCollector + " is going to delete the Pod"
 }
 
-// getNode reads a Node, only once for searches that share lists. It is not an error of the search if that fails.
+// getNode reads a Node, only once for searches that share a cache. It is not an error of the search if that fails.
 func (s *reasonSearch) getNode(name string) readAnswer {
 	return s.read(neededObject{coreResource("nodes"), "", name})
 }

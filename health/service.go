@@ -43,7 +43,7 @@ func (s *reasonSearch) doubtService(_ *unstructured.Unstructured, svc *corev1.Se
 	case !slices.ContainsFunc(selected, func(p unstructured.Unstructured) bool { return !isCompletedPod(&p) }):
 		return fmt.Sprintf(intended+"only completed Pods: %s", selector, nameCompleted(selected))
 	}
-	if s.lists.skipPods && slices.ContainsFunc(selected, func(p unstructured.Unstructured) bool { return StateOf(&p).Status != Current }) {
+	if s.options.skipPods && slices.ContainsFunc(selected, func(p unstructured.Unstructured) bool { return StateOf(&p).Status != Current }) {
 		return ""
 	}
 	reason := fmt.Sprintf(noEndpoint+"%s, none of which is ready", selector, words.Count(len(selected), "Pod"))

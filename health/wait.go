@@ -105,13 +105,13 @@ func (w *Waiter) notHealthy(ctx context.Context, t *tracker, cause error) error 
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), reasonTimeout)
 	defer cancel()
 	e := &NotHealthyError{Total: len(t.objects), Gone: t.Gone, Cause: cause}
-	var lists *sharedLists
+	var cache *searchCache
 	if len(t.objects) > 1 {
-		lists = newSharedLists()
+		cache = newSearchCache()
 	}
 	for i := range t.objects {
 		if entry := &t.objects[i]; !t.isSatisfied(entry) {
-			u := w.explainState(ctx, entry, t.Gone, lists)
+			u := w.newSearch(ctx, searchOptions{}, cache).explainState(entry, t.Gone)
 			if !t.Gone {
 				u.noteExpiry(entry.object, !entry.isLast)
 			}
