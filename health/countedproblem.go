@@ -26,10 +26,8 @@ func ProblemOf(obj any, now time.Time) (kind observe.ProblemKind, due time.Time)
 	case *corev1.Pod:
 		return countedPodProblem(o, now)
 	case *batchv1.Job:
-		for _, c := range o.Status.Conditions {
-			if c.Type == batchv1.JobFailed && c.Status == corev1.ConditionTrue && o.DeletionTimestamp == nil {
-				return observe.HasFailed, time.Time{}
-			}
+		if jobEnd(o).Type == jobFailed && o.DeletionTimestamp == nil {
+			return observe.HasFailed, time.Time{}
 		}
 	case *corev1.Node:
 		return countedNodeProblem(o, now)

@@ -19,7 +19,7 @@
 // The files:
 //
 //   - the state of an object: state.go (StateOf), stricterrules.go, customrules.go, unreadable.go; conditions.go reads
-//     conditions, obstacles.go finds those for which an object waits; suspended.go, expired.go (Jobs that were deleted);
+//     conditions, obstacles.go finds those for which an object waits; suspended.go, jobend.go, expired.go (Jobs that were deleted);
 //     kinds.go, ref.go and resource.go identify kinds and objects;
 //   - what makes it doubtful that an object is healthy: doubt.go, missingstatus.go; doubtrules.go, with needed.go, service.go,
 //     endpoints.go, ingress.go, binding.go, deviceclass.go, budget.go, workloaddoubts.go, scheduledjobs.go, podnode.go,

@@ -11,8 +11,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/utils/ptr"
-
-	"github.com/ctrlplane/ctrlplane/internal/words"
 )
 
 // skippedStart is the reason of the event about a start that concurrencyPolicy Forbid has skipped: upstream reports it nowhere else.
@@ -90,33 +88,15 @@ func (s *reasonSearch) doubtSkippedStart(u *unstructured.Unstructured, cronJob *
 
 // doubtFailedJob says why the last Job to finish has failed; "" if it has not.
 func (s *reasonSearch) doubtFailedJob(u *unstructured.Unstructured) string {
-	var last *unstructured.Unstructured
-	var at time.Time
+	var last metav1.Condition
+	name := ""
 	for _, job := range s.listOwned(jobResource, u) {
-		if finished := finishTime(&job); finished.After(at) {
-			last, at = &job, finished
+		if end := readJobEnd(&job); end.LastTransitionTime.After(last.LastTransitionTime.Time) {
+			last, name = end, job.GetName()
 		}
 	}
-	if last == nil {
+	if last.Type != jobFailed {
 		return ""
 	}
-	c, _ := findCondition(last, string(batchv1.JobFailed))
-	if c.Status != metav1.ConditionTrue {
-		return ""
-	}
-	return words.OneLine(fmt.Sprintf("its last Job to finish, %s, has failed: %s", last.GetName(), joinReason(c.Reason, c.Message)))
-}
-
-// finishTime returns when a Job has succeeded or failed; zero if it has not.
-func finishTime(u *unstructured.Unstructured) time.Time {
-	var job batchv1.Job
-	if convertObject(u, &job) != nil {
-		return time.Time{}
-	}
-	for _, c := range job.Status.Conditions {
-		if (c.Type == batchv1.JobComplete || c.Type == batchv1.JobFailed) && c.Status == corev1.ConditionTrue {
-			return c.LastTransitionTime.Time
-		}
-	}
-	return time.Time{}
+	return describeReason(fmt.Sprintf("its last Job to finish, %s, has failed", name), last)
 }
