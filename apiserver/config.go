@@ -262,6 +262,7 @@ func (c Config) newUpstreamConfig(o options.CompletedOptions) (*app.Config, erro
 	// reconcileBootstrapPolicy replaces them.
 	config.KubeAPIs.ControlPlane.Generic.DisabledPostStartHooks.Insert(rbacrest.PostStartHookName, schedulingrest.PostStartHookName)
 
+	pollCertificates(config)
 	if c.DialKubelet != nil {
 		setKubeletDialer(config.KubeAPIs, c.DialKubelet)
 	}

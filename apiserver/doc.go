@@ -6,7 +6,7 @@
 //
 //   - assembly and life: config.go, assemble.go, server.go, health.go (until it is ready), featuregates.go, chain.go (the
 //     order of our handlers), pki and seed; bootstrap.go and bootstrapretry.go create what upstream's hooks would,
-//     policy.go lists roles for that;
+//     policy.go lists roles for that; certificatefiles.go reads certificates that are replaced;
 //   - who asks: outside.go (requests of other programs), anonymous.go, ownwrites.go (which admission plugins of users do not
 //     see ours); loopbackclients.go and informerloan.go are for clients in this process;
 //   - other servers: localapi.go and localdiscovery.go (API groups of this process), aggregated.go, webhooks.go, kubelets.go

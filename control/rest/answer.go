@@ -26,6 +26,10 @@ func writeAnswer(w http.ResponseWriter, v any, err error) {
 // codeOf returns the HTTP status of an error.
 func codeOf(err error) int {
 	switch {
+	case errors.As(err, new(stalledBodyError)):
+		return http.StatusRequestTimeout
+	case errors.As(err, new(timeoutError)):
+		return http.StatusGatewayTimeout
 	case errors.As(err, new(usage.Error)):
 		return http.StatusBadRequest
 	case errors.As(err, new(notFoundError)):
@@ -36,8 +40,6 @@ func codeOf(err error) int {
 		return http.StatusConflict
 	case errors.As(err, new(tooManyError)):
 		return http.StatusTooManyRequests
-	case errors.As(err, new(timeoutError)):
-		return http.StatusGatewayTimeout
 	case errors.Is(err, control.ErrNotReady), errors.As(err, new(endedError)):
 		return http.StatusServiceUnavailable
 	}
@@ -49,6 +51,7 @@ var reasons = map[int]metav1.StatusReason{
 	http.StatusBadRequest:          metav1.StatusReasonBadRequest,
 	http.StatusNotFound:            metav1.StatusReasonNotFound,
 	http.StatusMethodNotAllowed:    metav1.StatusReasonMethodNotAllowed,
+	http.StatusRequestTimeout:      metav1.StatusReasonTimeout,
 	http.StatusConflict:            metav1.StatusReasonConflict,
 	http.StatusGone:                metav1.StatusReasonGone,
 	http.StatusTooManyRequests:     metav1.StatusReasonTooManyRequests,

@@ -58,7 +58,7 @@ func Handler(s Services) http.Handler {
 	s.handleSettled(mux)
 	s.handleCauses(mux)
 	handle(mux, "GET "+RecordsPath, s.listRecords, queryParameters...)
-	return withStatus(mux)
+	return limitBodies(withStatus(mux))
 }
 
 // InterventionsHandler serves the interventions and the speed at the paths that Handler

@@ -80,10 +80,13 @@ func decodeBody(w http.ResponseWriter, req *http.Request, body any) error {
 	decoder.DisallowUnknownFields()
 	err := decoder.Decode(body)
 	if err != nil {
-		return usage.Errorf("request body: %s", describeJSONError(err))
+		return usage.Errorf("request body: %w", describeJSONError(err))
 	}
-	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
+	switch _, err := decoder.Token(); {
+	case err == nil || errors.As(err, new(*json.SyntaxError)):
 		return usage.Errorf("request body: there is more after the object: send one object")
+	case !errors.Is(err, io.EOF):
+		return usage.Errorf("request body: %w", err)
 	}
 	return nil
 }
@@ -94,18 +97,21 @@ var jsonTypes = map[reflect.Kind]string{
 }
 
 // describeJSONError describes an error of encoding/json without the names of Go's types.
-func describeJSONError(err error) string {
+func describeJSONError(err error) error {
 	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
 		field := "the body"
 		if wrong.Field != "" {
 			field = "field " + strconv.Quote(strings.TrimPrefix(wrong.Field, "Change."))
 		}
-		return fmt.Sprintf("%s has to be %s, got %s", field, jsonTypes[wrong.Type.Kind()], wrong.Value)
+		return fmt.Errorf("%s has to be %s, got %s", field, jsonTypes[wrong.Type.Kind()], wrong.Value)
 	}
 	if errors.Is(err, io.EOF) {
-		return "it is empty: send an object in JSON"
+		return errors.New("it is empty: send an object in JSON")
 	}
-	return strings.TrimPrefix(err.Error(), "json: ")
+	if text, is := strings.CutPrefix(err.Error(), "json: "); is {
+		return errors.New(text)
+	}
+	return err
 }
 
 // parseNumber returns the whole number in the text of a parameter. It is least or more.

@@ -42,6 +42,7 @@ func answerInTime(req *http.Request, pattern string, parameters []string, answer
 		ctx, cancel := context.WithTimeoutCause(req.Context(), timeout, timeoutError(timeout))
 		defer cancel()
 		req = req.WithContext(ctx)
+		limitBodyTime(req, timeout)
 	}
 	v, err := answer(req)
 	return v, describeEnd(req.Context(), err)
@@ -51,7 +52,7 @@ func answerInTime(req *http.Request, pattern string, parameters []string, answer
 func describeEnd(ctx context.Context, err error) error {
 	cause := context.Cause(ctx)
 	switch {
-	case err == nil || cause == nil:
+	case err == nil || cause == nil || errors.As(err, new(timeoutError)):
 		return err
 	case errors.As(cause, new(timeoutError)):
 		return cause

@@ -225,9 +225,10 @@ func watchError(what string, err error) error {
 	hint := ""
 	switch {
 	case errors.Is(err, syscall.ENOSPC):
-		hint = ": name fewer folders, or raise the system's limit (fs.inotify.max_user_watches)"
+		hint = ": name fewer folders, or raise the system's limit (sysctl -w fs.inotify.max_user_watches=1048576)"
 	case errors.Is(err, syscall.EMFILE):
-		hint = ": close other watchers, or raise the limit of open files or of inotify instances (fs.inotify.max_user_instances)"
+		hint = ": stop other programs that watch files, such as editors and control planes, or raise the limit of inotify instances" +
+			" (sysctl -w fs.inotify.max_user_instances=1024) or that of open files"
 	case errors.Is(err, fs.ErrPermission):
 		hint = ": make it readable, or name another folder"
 	}

@@ -82,3 +82,28 @@ func TestListInaccessible(t *testing.T) {
 		t.Errorf("got %s%s", stdout, stderr)
 	}
 }
+
+// inotifyLimited is a command of sh that runs a program with a limit of inotify instances, its first argument.
+const inotifyLimited = `echo "$1" > /proc/sys/user/max_inotify_instances && shift && exec "$0" "$@"`
+
+// TestInotifyInstances checks that a control plane with all controllers needs few of the instances that the programs of a user share.
+func TestInotifyInstances(t *testing.T) {
+	t.Parallel()
+	const watched = `until [ "$(find /proc/$PPID/fd -lname anon_inode:inotify | wc -l)" -ge 5 ]; do sleep 0.1; done
+grep -i "failed to watch" "$(dirname "$KUBECONFIG")/ctrlplane.log" || echo all are watched`
+	cmd := program.Command(t)
+	cmd.Path, cmd.Args = "/bin/sh", []string{"sh", "-c", inotifyLimited, program.Path(), "5", "run", "--", "sh", "-c", watched}
+	testutil.Sandbox(t, cmd, 0)
+	if out, err := cmd.Output(); err != nil || strings.TrimSpace(string(out)) != "all are watched" {
+		t.Errorf("got %s; %v", out, err)
+	}
+}
+
+// TestLimitOfInotifyInstances has other programs that use all of them.
+func TestLimitOfInotifyInstances(t *testing.T) {
+	t.Parallel()
+	cmd := program.Command(t)
+	cmd.Path, cmd.Args = "/bin/sh", []string{"sh", "-c", inotifyLimited, program.Path(), "0", "dev", "--", "true"}
+	testutil.Sandbox(t, cmd, 0)
+	program.RequireFailure(t, cmd, 125, "cannot watch files: too many open files: ", "(sysctl -w fs.inotify.max_user_instances=1024)")
+}

@@ -1,0 +1,71 @@
+package rest
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"time"
+)
+
+// maxBodyPause is how long the body of a request may make no progress. A snapshot is long and may arrive slowly.
+const maxBodyPause = 30 * time.Second
+
+// stalledBodyError is the error of a body that has made no progress for that long.
+type stalledBodyError time.Duration
+
+func (e stalledBodyError) Error() string {
+	return fmt.Sprintf("it has made no progress for %s: send the request again", time.Duration(e))
+}
+
+// limitBodies ends the bodies of requests that make no progress, also those that no handler reads, as of an unknown path: net/http
+// reads what is left of them before it answers.
+func limitBodies(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		// Without a body a deadline would end the request: net/http reads from its connection to notice when the client disconnects.
+		if req.ContentLength != 0 {
+			body := &slowBody{ReadCloser: req.Body, connection: http.NewResponseController(w), began: time.Now()}
+			body.setDeadline(maxBodyPause)
+			req.Body = body
+		}
+		next.ServeHTTP(w, req)
+	})
+}
+
+// limitBodyTime ends the body of a request that has not arrived when the time of the request is over.
+func limitBodyTime(req *http.Request, timeout time.Duration) {
+	if body, ok := req.Body.(*slowBody); ok {
+		body.timeout = timeout
+	}
+}
+
+// slowBody is a body whose reads have a deadline. Once all of it has arrived, net/http removes the deadline.
+type slowBody struct {
+	io.ReadCloser
+	connection *http.ResponseController
+	began      time.Time
+	timeout    time.Duration // 0 = none
+	ended      bool
+}
+
+// Read implements io.Reader.
+func (b *slowBody) Read(p []byte) (int, error) {
+	pause, ends := maxBodyPause, error(stalledBodyError(maxBodyPause))
+	if left := b.timeout - time.Since(b.began); b.timeout > 0 && left < pause {
+		pause, ends = left, timeoutError(b.timeout)
+	}
+	if !b.ended { // otherwise the deadline would end the request
+		b.setDeadline(pause)
+	}
+	n, err := b.ReadCloser.Read(p)
+	b.ended = err != nil
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		err = ends
+	}
+	return n, err
+}
+
+func (b *slowBody) setDeadline(pause time.Duration) {
+	_ = b.connection.SetReadDeadline(time.Now().Add(pause)) // fails without a connection
+}
