@@ -64,7 +64,9 @@ func (o *traceFlags) runWhy(cmd *cobra.Command, args []string) error {
 	o.options.AtEnd = o.past.given() && o.past.at == ""
 	o.options.WhyDeleted, o.options.WhyChanged = o.commandFor("why", args, "--deleted"), o.commandFor("why", args, "--changed")
 	question := ui.Why{
-		About: about, Options: o.options, State: src.describeNow(ctx, about), Trace: "\"" + o.commandFor("trace", args) + "\"",
+		About: about, Options: o.options, State: src.describeNow(ctx, about),
+		Describe:       func(of observe.Object) ui.ObjectState { return src.describeNow(ctx, of) },
+		Trace:          "\"" + o.commandFor("trace", args) + "\"",
 		ExplainMissing: func(err error) error { return src.explainMissing(ctx, about, err) },
 		NameFields:     func(loops []assert.HotLoop) { src.nameFields(ctx, loops) },
 	}

@@ -274,7 +274,7 @@ func TestTraceSummarizesServicesWithoutProgram(t *testing.T) {
 	const because, otherwise = ", because the programs of Pods do not run here", ", or delete the configuration that refers to it"
 	const url = `Post "https://kueue-webhook-service.kueue-system.svc:443/validate-kueue-x-k8s-io-v1beta1-clusterqueue?timeout=10s": `
 	for begin, want := range map[string]string{
-		fails + "failed to call webhook: ": fails,
+		fails + "failed to call webhook: ":                                          fails,
 		"conversion webhook for kueue.x-k8s.io/v1beta1, Kind=ClusterQueue failed: ": "conversion webhook for kueue.x-k8s.io/v1beta1, Kind=ClusterQueue failed: ",
 	} {
 		tree, err := Build(clientCalls(observe.Called{Verb: "update", Status: 500, Error: begin + url + service + because + advice + otherwise}), deployment("web"), Options{})
