@@ -25,7 +25,7 @@ type Intervention struct {
 func (i Intervention) String() string {
 	state := " is " + i.State
 	if i.State == observe.StateRunning { // which does not sound like a change
-		state = " runs with an intervention"
+		state = " has an intervention"
 	}
 	if i.Reason == "" {
 		return WithHeld(i.Controller+state, i.Held)
