@@ -309,11 +309,11 @@ func (w *waitCommand) printInterventions(out io.Writer, now observe.Snapshot, re
 	}
 }
 
-// maxRecorded is for how many objects it is said what the records and their programs have to do with them.
+// maxRecorded is for how many objects the records are searched, and for how many it is said which of their programs are not simulated.
 const maxRecorded = 10
 
-// printRecorded prints which operators that work for the objects do not run, and which writes fail that clients make because of them, each
-// once: as why does.
+// printRecorded prints what the records say of the objects, each sentence once: which operators that work for them do not run, and which
+// writes fail that clients make because of them.
 func (w *waitCommand) printRecorded(ctx context.Context, out io.Writer, src observe.Source, now observe.Snapshot, objects []health.Unhealthy) {
 	if !trace.MayHaveEnded(now) && !trace.HasFailedWrites(now) {
 		return // the records need not be read
@@ -345,7 +345,8 @@ func failedWritesOf(records []observe.Record, about observe.Object, o trace.Opti
 	return chain.Failing
 }
 
-// printPrograms prints which programs of the objects are not simulated. The reason of an object that is not healthy says so, too.
+// printPrograms prints which programs of the objects are not simulated. It leaves out those that are not healthy: their Pods need not
+// run, and the reason says so where it matters.
 func (w *waitCommand) printPrograms(ctx context.Context, out io.Writer, cfg *rest.Config, refs []health.Ref, unhealthy []health.Unhealthy) {
 	if w.quiet || w.forDeletion {
 		return
