@@ -84,8 +84,8 @@ func TestInterventions(t *testing.T) {
 		got = append(got, h.String())
 	}
 	want := []string{
-		"deployment-controller is running: each call waits 2s, 30% of its update calls fail: 409", "job-controller is stopped",
-		"replicaset-controller is paused: 3 writes are held", "statefulset-controller is running: 2 workers in place of 5",
+		"deployment-controller has an intervention: each call waits 2s, 30% of its update calls fail: 409", "job-controller is stopped",
+		"replicaset-controller is paused: 3 writes are held", "statefulset-controller has an intervention: 2 workers in place of 5",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
