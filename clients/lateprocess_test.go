@@ -1,8 +1,13 @@
 package clients
 
 import (
+	"context"
+	"io"
 	"net/http"
+	"net/http/httptest"
+	"slices"
 	"testing"
+	"testing/synctest"
 
 	"github.com/ctrlplane/ctrlplane/internal/peer"
 )
@@ -16,7 +21,7 @@ func (s *script) isFoundIn(milliseconds int) {
 	}
 }
 
-// Requests do not wait until their process is known.
+// A process may be known only after the answer.
 func TestCausesOfProcessesKnownLater(t *testing.T) {
 	for name, test := range map[string]struct {
 		play func(s *script)
@@ -73,10 +78,100 @@ func playLateWrite(s *script) {
 	send, _ := s.watched(sites + "?watch=1&resourceVersion=5")
 	send("ADDED", site(7))
 	ms(4)
-	s.isFoundIn(20)
+	s.isFoundIn(300)
 	s.write(siteAdded, "POST", deployments, web(8))
 	s.isFoundIn(0)
 	ms(4)
 	s.write(siteAdded, "POST", services, owned("Service", "web", "s1", "9"))
-	ms(20)
+	ms(300)
+}
+
+// closingConn is the connection of a request after whose answer the client closes it.
+type closingConn struct {
+	*httptest.ResponseRecorder
+	close func()
+}
+
+func (c closingConn) Write(p []byte) (int, error) {
+	defer c.close()
+	return c.ResponseRecorder.Write(p)
+}
+
+// closeAfter sends a request over a connection of its own, as Python's urllib does. Its process can be found as long as that is open.
+func (s *script) closeAfter(method, path, answer string) {
+	req := s.newRequest(method, path, "{}")
+	ctx, closeConn := context.WithCancel(req.Context())
+	defer closeConn()
+	req.RemoteAddr = "127.0.0.1:" + path
+	s.expect("", method)
+	s.clients.Handle(closingConn{httptest.NewRecorder(), closeConn}, req.WithContext(ctx), s.user(), http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		ms(1)
+		w.Header().Set("Content-Type", "application/json")
+		io.WriteString(w, answer)
+	}))
+}
+
+// isFoundWhileOpen makes the look-up of a process take a while, and fail if the connection is closed meanwhile.
+func (s *script) isFoundWhileOpen(milliseconds int) {
+	s.clients.processOf = func(req *http.Request) *peer.Process {
+		p, name := peer.NewProcess(), req.Context().Value(processKey{}).(string)
+		go func() {
+			ms(milliseconds)
+			if req.Context().Err() != nil {
+				name = ""
+			}
+			p.Finish(name)
+		}()
+		return p
+	}
+}
+
+// Of a write whose process is not found, the last event of the watches of the client is said.
+func TestLastEventOfShortConnections(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &script{fixture: newFixture(t), truth: map[string]string{}, process: "1"}
+		s.isFoundWhileOpen(10)
+		s.closeAfter("GET", sites, "{}")
+		send := s.watch(sites + "?watch=1&resourceVersion=5")
+		ms(20)
+		send("ADDED", site(7))
+		ms(4)
+		s.isFoundWhileOpen(5000)
+		s.closeAfter("POST", deployments, web(8))
+		ms(6000)
+		if got, want := s.causes(""), []string{"after 4ms Site ns/shop added"}; !slices.Equal(got, want) {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	})
+}
+
+// A program that opens a connection for each request lists, and works for what it has found.
+func TestCausesOfShortConnections(t *testing.T) {
+	found := func(s *script) { s.isFoundWhileOpen(10) }
+	never := func(s *script) { s.isFoundWhileOpen(5000) }
+	for name, test := range map[string]struct {
+		list, write func(s *script)
+		want        string
+	}{
+		"found":             {found, found, siteListed},
+		"never found":       {never, never, siteListed},
+		"of the list only":  {found, never, "after nothing"},
+		"of the write only": {never, found, "after nothing"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := &script{fixture: newFixture(t), truth: map[string]string{}, process: "1"}
+				test.list(s)
+				s.closeAfter("GET", sites, "{}")
+				ms(4)
+				test.write(s)
+				s.closeAfter("POST", deployments, web(8))
+				s.watch(sites + "?watch=1&resourceVersion=5")
+				ms(6000)
+				if got := s.causes(""); len(got) != 1 || got[0] != test.want {
+					t.Errorf("got %q, want %q", got, test.want)
+				}
+			})
+		})
+	}
 }

@@ -66,11 +66,11 @@ func (cl *client) noteList(r *request) {
 	cl.listed = (cl.listed + 1) % keptLists
 }
 
-// lastList returns the last list of the same by the same process; nil if there was none. The caller holds the lock.
+// lastList returns the last list of the same that the same process may have made; nil if there was none. The caller holds the lock.
 func (cl *client) lastList(than *list) (last *list) {
 	for i := range cl.lists {
 		l := &cl.lists[i]
-		if l.selection == than.selection && l.process.ID() == than.process.ID() && (last == nil || l.answered.After(last.answered)) {
+		if l.selection == than.selection && l.process.MayBe(than.process) && (last == nil || l.answered.After(last.answered)) {
 			last = l
 		}
 	}

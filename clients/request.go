@@ -24,6 +24,10 @@ import (
 // whose names and versions precede what may be long.
 const maxParsedBody = 256 << 10
 
+// maxProcessWait is how long the answer to a request waits at most until its process is found, which usually takes a millisecond, while
+// the request is served.
+const maxProcessWait = 250 * time.Millisecond
+
 // maxName is the longest name of an object that upstream accepts.
 const maxName = 253
 
@@ -169,6 +173,9 @@ func (r *request) WriteHeader(status int) {
 // begin notes the status of the response.
 func (r *request) begin(status int) {
 	r.status = status
+	if !r.lasts {
+		r.process.Await(r.req.Context(), maxProcessWait)
+	}
 	if status >= http.StatusBadRequest || r.call.IsWrite() && !r.lasts {
 		r.body = bodies.Get().(*bytes.Buffer)
 		return

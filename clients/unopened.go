@@ -2,6 +2,7 @@ package clients
 
 import (
 	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -20,8 +21,13 @@ func (cl *client) unopenedWatches(r *request, w *write) (list []*watch) {
 	defer cl.mu.Unlock()
 	for i := range cl.lists {
 		l := &cl.lists[i]
-		if !l.answered.Before(w.oldest) && !l.answered.After(w.began) && l.isOfProcess(r) && l.mayHave(w, r.kinds) {
+		if l.answered.Before(w.oldest) || l.answered.After(w.began) || !l.mayHave(w, r.kinds) {
+			continue
+		}
+		if isOfProcess, isKnown := cl.isListOf(l, r); isOfProcess {
 			list = append(list, cl.unopenedWatch(l, w))
+		} else if !isKnown && len(w.watches) == 0 { // otherwise the last event of the watches is said
+			list = append(list, cl.unknownWatch())
 		}
 	}
 	return list
@@ -35,11 +41,31 @@ func (cl *client) hasWatched() bool {
 	return len(cl.watches)+len(cl.ended)+len(cl.watched) > 0
 }
 
-// isOfProcess reports whether the process of a request has made the list, or the connection is the same.
-func (l *list) isOfProcess(r *request) bool {
-	id := l.process.ID()
-	return id == r.process.ID() && (id != "" || l.conn == r.req.RemoteAddr)
+// isListOf reports whether the process of a request has made a list. isKnown is false if it may have: one of the two was not found. If
+// none of the client was, as on other systems, all count as one, as for watches. The caller holds the lock.
+func (cl *client) isListOf(l *list, r *request) (is, isKnown bool) {
+	of, id := l.process.ID(), r.process.ID()
+	switch {
+	case of != "" && id != "":
+		return of == id, true
+	case l.conn == r.req.RemoteAddr:
+		return true, true
+	case isUnauthenticated(r.call.Client.User): // many programs
+		return false, true
+	}
+	is = of == id && !cl.hasKnownProcess()
+	return is, is
 }
+
+// hasKnownProcess reports whether any process of the client was found. The caller holds the lock.
+func (cl *client) hasKnownProcess() bool {
+	isKnown := func(w *watch) bool { return w.process.ID() != "" }
+	return slices.ContainsFunc(cl.watches, isKnown) || slices.ContainsFunc(cl.ended, isKnown) ||
+		slices.ContainsFunc(cl.lists, func(l list) bool { return l.process.ID() != "" })
+}
+
+// unknownWatch stands for a watch that may be the reason of a write, and whose events are not known.
+func (cl *client) unknownWatch() *watch { return &watch{eventSource: &eventSource{client: cl}} }
 
 // mayHave reports whether the list may have had what a write may be for.
 func (l *list) mayHave(w *write, kinds *sync.Map) bool {
@@ -66,7 +92,7 @@ func (s selection) includes(o observe.Object) bool {
 // if the client knows these from there only, and has been at work since. The caller holds the lock.
 func (cl *client) unopenedWatch(l *list, w *write) *watch {
 	if l.unsure || l.isSelective() || l.began.Before(w.workBegan) {
-		return &watch{eventSource: &eventSource{client: cl}}
+		return cl.unknownWatch()
 	}
 	if l.unopened == nil {
 		l.unopened = &watch{

@@ -128,6 +128,17 @@ const (
 	Deleted  Change = "deleted"
 )
 
+// Transition is what a Pod or a Node becomes: its condition Ready changes, or a Pod ends.
+type Transition string
+
+// The transitions. A Pod that ends is not said to be not ready.
+const (
+	BecameReady     Transition = "Ready"
+	BecameNotReady  Transition = "NotReady"
+	BecameSucceeded Transition = "Succeeded"
+	BecameFailed    Transition = "Failed"
+)
+
 // Delivered is an informer event that was delivered to a controller's handler, or an
 // event of a watch that was sent to a client outside of the process. Of the latter only
 // those are recorded that likely caused a write.
@@ -148,6 +159,8 @@ type Delivered struct {
 	// Deleting is set if the object is marked as deleted since this version: it has a
 	// deletion timestamp, and the version that was delivered before has none.
 	Deleting bool `json:"deleting,omitempty"`
+	// Became is what a Pod or a Node is since this version, and was not with the version that was delivered before.
+	Became Transition `json:"became,omitempty"`
 	// Later lists the keys that the handler added with a delay.
 	Later []DelayedKey `json:"later,omitempty"`
 	// Delays is set if the handler of an operator's controller has also added a key with a delay that is not known, or that does

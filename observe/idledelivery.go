@@ -101,7 +101,7 @@ func (r *Record) only(controller string) Record {
 // isSameEvent reports whether two handlers have received the same event.
 func (d *Delivered) isSameEvent(e *Delivered) bool {
 	return d.ResourceVersion == e.ResourceVersion && d.Change == e.Change && d.Object == e.Object &&
-		d.Deleting == e.Deleting && d.Unchanged == e.Unchanged && d.TakenBy == e.TakenBy && d.NoExecute.equal(e.NoExecute)
+		d.Deleting == e.Deleting && d.Became == e.Became && d.Unchanged == e.Unchanged && d.TakenBy == e.TakenBy && d.NoExecute.equal(e.NoExecute)
 }
 
 // idleDeliveries finds the records of the last events with which handlers did nothing. Readers

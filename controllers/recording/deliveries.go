@@ -68,6 +68,7 @@ func (d *deliveryRecorder) OnUpdate(before, obj any) {
 		e.Deleting = e.Deleting && old.GetDeletionTimestamp() == nil
 	}
 	e.Unchanged, e.TakenBy, e.NoExecute = isUnchanged(before, obj), takerOf(before, obj), changedNoExecute(before, obj)
+	e.Became = transitionOf(before, obj)
 	at := d.recorder.Deliver(&e, func() { d.next.OnUpdate(before, obj) })
 	d.handler.MarkDelivered(e.ResourceVersion, at)
 }

@@ -14,6 +14,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/prometheus/procfs"
 	"golang.org/x/sys/unix"
@@ -215,5 +216,30 @@ func TestProgram(t *testing.T) {
 	}
 	if req := httptest.NewRequest(http.MethodGet, "/", nil); Program(req) != "" || Find(req) != nil {
 		t.Errorf("without a connection: got %q, %q", Program(req), Find(req).ID())
+	}
+}
+
+// TestShortConnections: the process of a connection that is closed after its first answer is found if the answer waits for that.
+func TestShortConnections(t *testing.T) {
+	testutil.NeedSocketDiag(t)
+	s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		p := Find(req)
+		p.Await(req.Context(), time.Minute)
+		fmt.Fprint(w, p.ID())
+	}))
+	s.Listener = Listen(s.Listener)
+	s.Start()
+	defer s.Close()
+	own := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	for range 20 {
+		resp, err := own.Get(s.URL)
+		if err != nil {
+			t.Fatal(err)
+		}
+		id, err := io.ReadAll(resp.Body)
+		resp.Body.Close()
+		if err != nil || string(id) != strconv.Itoa(os.Getpid()) {
+			t.Errorf("got %v, %s", err, id)
+		}
 	}
 }

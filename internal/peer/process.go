@@ -1,9 +1,11 @@
 package peer
 
 import (
+	"context"
 	"net/http"
 	"strconv"
 	"sync/atomic"
+	"time"
 )
 
 // Process identifies a process that sends requests, among those that run. It may be looked up still. nil is one that is not known.
@@ -37,6 +39,12 @@ func (p *Process) ID() string {
 	return p.id
 }
 
+// MayBe reports whether two processes are the same, or one of them is not known.
+func (p *Process) MayBe(other *Process) bool {
+	a, b := p.ID(), other.ID()
+	return a == b || a == "" || b == ""
+}
+
 func (p *Process) isDone() bool {
 	if p == nil {
 		return false
@@ -46,6 +54,20 @@ func (p *Process) isDone() bool {
 		return true
 	default:
 		return false
+	}
+}
+
+// Await waits until the look-up has ended, for at most a time, or until ctx is done. A process may close its connection once it is
+// answered, and cannot be found then.
+func (p *Process) Await(ctx context.Context, atMost time.Duration) {
+	if p == nil || p.isDone() {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, atMost)
+	defer cancel()
+	select {
+	case <-p.done:
+	case <-ctx.Done():
 	}
 }
 

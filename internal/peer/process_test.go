@@ -4,8 +4,10 @@ import (
 	"context"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"testing"
 	"testing/synctest"
+	"time"
 )
 
 func requestFrom(a *address) *http.Request {
@@ -68,4 +70,23 @@ func TestTooManyLookups(t *testing.T) {
 	if p := Find(requestFrom(&address{lookups: full})); p != nil || p.ID() != "" || full.n.Load() != maxLookups {
 		t.Errorf("got %q, %d", p.ID(), full.n.Load())
 	}
+}
+
+func TestAwait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p, began := NewProcess(), time.Now()
+		took := func(p *Process, ctx context.Context) time.Duration {
+			defer func() { began = time.Now() }()
+			p.Await(ctx, time.Second)
+			return time.Since(began)
+		}
+		canceled, cancel := context.WithCancel(t.Context())
+		cancel()
+		got := []time.Duration{took(nil, t.Context()), took(p, t.Context()), took(p, canceled)}
+		time.AfterFunc(time.Millisecond, func() { p.Finish("1") })
+		got = append(got, took(p, t.Context()), took(p, t.Context()))
+		if want := []time.Duration{0, time.Second, 0, time.Millisecond, 0}; !slices.Equal(got, want) {
+			t.Errorf("got %v, want %v", got, want)
+		}
+	})
 }

@@ -221,5 +221,5 @@ func (p *painter) describeLink(n *Node) string {
 }
 
 func describeEvent(p phrases, n *Node) string {
-	return "saw " + p.objectName(n.Object) + " " + n.whatChanged()
+	return "saw " + p.objectName(n.Object) + " " + n.seenChange()
 }

@@ -129,7 +129,7 @@ func (p phrases) nodeTitle(n *Node) string {
 		}
 		return "sync " + n.Key
 	case Event:
-		return p.objectName(n.Object) + " " + n.whatChanged()
+		return p.eventLabel(n)
 	}
 	return p.requestName(n)
 }

@@ -134,10 +134,11 @@ type Node struct {
 	unknownSync string          // as of Called
 	readVersion string          // as of Called
 
-	wrote     []observe.Written // by a call, as the storage reports it
-	afterSync uint64            // for a call: the sync that started its goroutine and had ended
-	alsoTo    []*Node           // the same event, as other controllers with the same record have received it
-	deleting  bool              // an event with which the object is marked as deleted
+	wrote     []observe.Written  // by a call, as the storage reports it
+	afterSync uint64             // for a call: the sync that started its goroutine and had ended
+	alsoTo    []*Node            // the same event, as other controllers with the same record have received it
+	deleting  bool               // an event with which the object is marked as deleted
+	became    observe.Transition // for an event: as of Delivered
 
 	adds             []uint64             // for an event: the numbers of these adds in their queues
 	delayedKeys      []observe.DelayedKey // for an event: the keys that its handler added with a delay

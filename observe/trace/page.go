@@ -101,7 +101,7 @@ func (p phrases) stepLabel(n *Node) string {
 	case n.Kind == Sync:
 		return "sync " + p.keyName(n)
 	case n.Kind == Event:
-		return p.objectName(n.Object) + " " + n.whatChanged()
+		return p.eventLabel(n)
 	case n.Conflict:
 		return p.requestName(n) + ": conflict"
 	case n.gotError():

@@ -225,7 +225,7 @@ func describeChange(e *Node) string {
 	if e.Change == observe.Listed {
 		return "listed it"
 	}
-	s := "saw it " + e.whatChanged()
+	s := "saw it " + e.seenChange()
 	if e.Ignored {
 		s += ignoredNote
 	}
@@ -241,6 +241,32 @@ func (n *Node) whatChanged() string {
 		return "bound to " + words.OneLine(by.BoundTo)
 	}
 	return string(n.Change)
+}
+
+// transitionVerbs say what a Pod or a Node has become: a controller saw it "become Ready".
+var transitionVerbs = map[observe.Transition]transition{
+	observe.BecameReady:     {"became Ready", "become Ready"},
+	observe.BecameNotReady:  {"became not Ready", "become not Ready"},
+	observe.BecameSucceeded: {"succeeded", "succeed"},
+	observe.BecameFailed:    {"failed", "fail"},
+}
+
+type transition struct{ past, infinitive string }
+
+// transition returns what the object of an event has become, unless it was marked as deleted.
+func (n *Node) transition() transition {
+	if n.deleting {
+		return transition{}
+	}
+	return transitionVerbs[n.became]
+}
+
+// seenChange says what a controller saw of the object of an event.
+func (n *Node) seenChange() string { return cmp.Or(n.transition().infinitive, n.whatChanged()) }
+
+// eventLabel describes an event in a few words.
+func (p phrases) eventLabel(n *Node) string {
+	return p.objectName(n.Object) + " " + cmp.Or(n.transition().past, n.whatChanged())
 }
 
 // describeSync describes a sync.

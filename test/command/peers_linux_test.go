@@ -88,7 +88,7 @@ func TestActAsProgram(t *testing.T) {
 	if dir == "" {
 		t.Skip("this is the process of another test")
 	}
-	act := map[string]func(*testing.T, string) error{"site-operator": actAsOperator, "site-tests": actAsTests, "copy-operator": actAsCopier}[filepath.Base(os.Args[0])]
+	act := map[string]func(*testing.T, string) error{"site-operator": actAsOperator, "site-tests": actAsTests, "copy-operator": actAsCopier, "short-operator": actWithShortConnections}[filepath.Base(os.Args[0])]
 	if err := act(t, dir); err != nil {
 		t.Fatal(err)
 	}

@@ -1,13 +1,19 @@
 package command_test
 
 import (
+	"context"
 	"encoding/json"
+	"fmt"
+	"net/http"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
 	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
+	"k8s.io/client-go/rest"
 
 	"github.com/ctrlplane/ctrlplane/internal/testutil"
 	"github.com/ctrlplane/ctrlplane/internal/testutil/program"
@@ -64,6 +70,73 @@ func TestCausesOfARestartedProgram(t *testing.T) {
 	if err := json.Unmarshal([]byte(c.run("why", "configmap/other-copy", "-o", "json")), &chain); err != nil || chain.Complete {
 		t.Errorf("the chain is complete: %v", err)
 	}
+}
+
+// TestCausesOfShortConnections: programs open a connection for each request, as with Python's urllib.
+func TestCausesOfShortConnections(t *testing.T) {
+	testutil.NeedSocketDiag(t)
+	t.Parallel()
+	p := program.Up(t, filepath.Join(t.TempDir(), "data"), minimal()...)
+	c := &clientsTest{T: t, plane: p}
+	if _, err := configMapsAs(t, p.Dir, "page-author").Create(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "page"}}, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if err := startProgram(t, p.Dir, "short-operator").Wait(); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range shortOperators() {
+		c.says(c.run("why", "configmap/"+name), name+" (kubernetes-admin) created ConfigMap "+name+" likely because it found ConfigMap page when it started.")
+	}
+}
+
+// shortOperators returns the names of operators, none of which has watched anything before, and of what each creates.
+func shortOperators() (names []string) {
+	for i := range 10 {
+		names = append(names, fmt.Sprintf("short-operator-%d", i))
+	}
+	return names
+}
+
+// actWithShortConnections is what these operators do.
+func actWithShortConnections(t *testing.T, dir string) error {
+	for _, name := range shortOperators() {
+		cfg := loadKubeconfig(t, dir)
+		cfg.UserAgent = name
+		secure, err := rest.TLSConfigFor(cfg)
+		if err != nil {
+			return err
+		}
+		transport, err := rest.HTTPWrappersForConfig(cfg, &http.Transport{TLSClientConfig: secure, DisableKeepAlives: true})
+		if err != nil {
+			return err
+		}
+		own, err := kubernetes.NewForConfigAndClient(cfg, &http.Client{Transport: transport})
+		if err != nil {
+			return err
+		}
+		if err := copyPageTo(t.Context(), own.CoreV1().ConfigMaps("default"), name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// copyPageTo copies the page that it finds in a list, and opens a watch then.
+func copyPageTo(ctx context.Context, c corev1client.ConfigMapInterface, name string) error {
+	list, err := c.List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return err
+	}
+	i := slices.IndexFunc(list.Items, func(found corev1.ConfigMap) bool { return found.Name == "page" })
+	if _, err := c.Create(ctx, copyOf(&list.Items[i], name), metav1.CreateOptions{}); err != nil {
+		return err
+	}
+	w, err := c.Watch(ctx, metav1.ListOptions{ResourceVersion: list.ResourceVersion})
+	if err != nil {
+		return err
+	}
+	w.Stop()
+	return nil
 }
 
 // TestNoCauseFromBeforeARestore: a restore does not change the page, so that its watch is sent nothing.

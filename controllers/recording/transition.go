@@ -1,0 +1,58 @@
+package recording
+
+import (
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/ctrlplane/ctrlplane/observe"
+)
+
+// transitionOf returns what a Pod or a Node has become with an update; "" if nothing.
+func transitionOf(before, after any) observe.Transition {
+	switch after := after.(type) {
+	case *corev1.Node:
+		if before, ok := before.(*corev1.Node); ok {
+			return changedReadiness(isNodeReady(before), isNodeReady(after))
+		}
+	case *corev1.Pod:
+		if before, ok := before.(*corev1.Pod); ok {
+			return podTransition(&before.Status, &after.Status)
+		}
+	}
+	return ""
+}
+
+func podTransition(before, after *corev1.PodStatus) observe.Transition {
+	if before.Phase != after.Phase {
+		switch after.Phase {
+		case corev1.PodSucceeded:
+			return observe.BecameSucceeded
+		case corev1.PodFailed:
+			return observe.BecameFailed
+		}
+	}
+	return changedReadiness(isPodReady(before), isPodReady(after))
+}
+
+func changedReadiness(was, is bool) observe.Transition {
+	switch {
+	case is && !was:
+		return observe.BecameReady
+	case was && !is:
+		return observe.BecameNotReady
+	}
+	return ""
+}
+
+func isNodeReady(n *corev1.Node) bool {
+	return slices.ContainsFunc(n.Status.Conditions, func(c corev1.NodeCondition) bool {
+		return c.Type == corev1.NodeReady && c.Status == corev1.ConditionTrue
+	})
+}
+
+func isPodReady(s *corev1.PodStatus) bool {
+	return slices.ContainsFunc(s.Conditions, func(c corev1.PodCondition) bool {
+		return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue
+	})
+}

@@ -1,0 +1,41 @@
+package recording
+
+import (
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/ctrlplane/ctrlplane/observe"
+)
+
+func TestTransitionOf(t *testing.T) {
+	node := func(ready corev1.ConditionStatus) *corev1.Node {
+		return &corev1.Node{Status: corev1.NodeStatus{Conditions: []corev1.NodeCondition{{Type: corev1.NodeDiskPressure, Status: corev1.ConditionFalse}, {Type: corev1.NodeReady, Status: ready}}}}
+	}
+	pod := func(phase corev1.PodPhase, ready corev1.ConditionStatus) *corev1.Pod {
+		return &corev1.Pod{Status: corev1.PodStatus{Phase: phase, Conditions: []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionTrue}, {Type: corev1.PodReady, Status: ready}}}}
+	}
+	const yes, no, unknown = corev1.ConditionTrue, corev1.ConditionFalse, corev1.ConditionUnknown
+	for name, tc := range map[string]struct {
+		before, after any
+		want          observe.Transition
+	}{
+		"a Pod without conditions":    {&corev1.Pod{}, pod(corev1.PodPending, no), ""},
+		"a Pod that starts":           {pod(corev1.PodPending, no), pod(corev1.PodRunning, yes), observe.BecameReady},
+		"a Pod that runs only":        {pod(corev1.PodPending, no), pod(corev1.PodRunning, no), ""},
+		"a Pod that stays Ready":      {pod(corev1.PodRunning, yes), pod(corev1.PodRunning, yes), ""},
+		"a Pod whose probe fails":     {pod(corev1.PodRunning, yes), pod(corev1.PodRunning, no), observe.BecameNotReady},
+		"a Pod that completes":        {pod(corev1.PodRunning, yes), pod(corev1.PodSucceeded, no), observe.BecameSucceeded},
+		"a Pod that fails":            {pod(corev1.PodRunning, no), pod(corev1.PodFailed, no), observe.BecameFailed},
+		"a Pod that has failed":       {pod(corev1.PodFailed, yes), pod(corev1.PodFailed, yes), ""},
+		"a Node that registers":       {&corev1.Node{}, node(yes), observe.BecameReady},
+		"a Node that is not heard of": {node(yes), node(unknown), observe.BecameNotReady},
+		"a heartbeat":                 {node(yes), node(yes), ""},
+		"something else":              {&corev1.Service{}, &corev1.Service{}, ""},
+		"an unknown version":          {nil, pod(corev1.PodRunning, yes), ""},
+	} {
+		if got := transitionOf(tc.before, tc.after); got != tc.want {
+			t.Errorf("%s: got %q, want %q", name, got, tc.want)
+		}
+	}
+}
