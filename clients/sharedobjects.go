@@ -8,7 +8,8 @@ import (
 
 // chooseShared returns the likeliest cause of a write of a program with several controllers for the same objects; nil if none
 // is likely. Each has workers and timers of its own, so that an event does not wait: one that came long before is not the
-// cause. If several objects have changed at about the same time, it is not known for which of them the write is.
+// cause. If several objects have changed at about the same time, it is not known for which of them the write is. What repeats a
+// failed write of more than a status has the cause of that, unless another client has changed something near.
 func (w *write) chooseShared() *event {
 	near := w.nearEvents()
 	run, found := w.runBefore()
@@ -21,7 +22,10 @@ func (w *write) chooseShared() *event {
 	if e := w.onlyObject(near); e != nil && !w.mayBeOfSyncThatMade(e) {
 		return e
 	}
-	return nil
+	if w.isStatus || slices.ContainsFunc(near, w.isOthers) { // a status is written for any of the controllers
+		return nil
+	}
+	return w.repeated.cause
 }
 
 // mayBeOfSyncThatMade reports whether the sync which has made the version of an event may go on with the write: a worker waits
