@@ -26,7 +26,7 @@ type script struct {
 	mu        sync.Mutex
 	truth     map[string]string // of the writes, by when they began and their path
 	conn      string            // of what follows; "" = the one of operatorAgent, over HTTP/1.1
-	process   string            // of what follows over HTTP/1.1: see isProcess
+	process   string            // of what follows: see isProcess
 	agent     string            // of what follows; "" = operatorAgent
 	who       user.Info         // of what follows; nil = operator
 	forwarded string            // for whom a proxy sends what follows
