@@ -252,6 +252,7 @@ func TestCausesOfScriptedPrograms(t *testing.T) {
 		"a retry after two minutes":         {func(s *script) { playRetryOfFailed(s, 120_000, false) }, tally{right: 1, unknown: 1}},
 		"a retry of several controllers":    {func(s *script) { playRetryOfFailed(s, 4000, true) }, tally{right: 4}},
 		"and after a minute":                {func(s *script) { playRetryOfFailed(s, 60_040, true) }, tally{right: 4}},
+		"a retry after a touch":             {playRetryAfterTouch, tally{right: 5}},
 		"a retry after another's change":    {playRetryAfterOtherChanges, tally{right: 4}},
 		"a conflict long after":             {playConflictLongAfter, tally{right: 1}},
 		"a retry after a conflict":          {func(s *script) { playRetryAfterConflict(s, 2) }, tally{right: 3}},
@@ -1379,6 +1380,20 @@ func (s *script) playShared(send func(typ, object string)) {
 		func() { s.write("Site ns/other added 2", "PATCH", sites+"/other/status", other(4)) },
 	)
 	ms(5000)
+}
+
+// A timer of kopf writes an annotation first, whose event wakes the worker.
+func playRetryAfterTouch(s *script) {
+	send := s.watch(sites + "?watch=1")
+	s.playShared(send)
+	send("ADDED", site(7))
+	ms(4)
+	s.create(siteAdded, http.StatusForbidden, forbidden)
+	ms(10_000)
+	s.write("", "PATCH", sites+"/shop", site(8))
+	send("MODIFIED", site(8))
+	ms(15)
+	s.create(siteAdded, http.StatusCreated, web(9))
 }
 
 // What changes just before a repetition may be its cause.

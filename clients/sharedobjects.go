@@ -12,6 +12,23 @@ import (
 // failed write of more than a status has the cause of that, unless another client has changed something near.
 func (w *write) chooseShared() *event {
 	near := w.nearEvents()
+	cause := w.chooseNear(near)
+	isOwn := cause == nil || cause.isUnknown() || w.versions.made(cause)
+	if isOwn && w.isRepetition(near) {
+		return w.repeated.cause
+	}
+	return cause
+}
+
+// isRepetition reports whether a write repeats one that has failed, for the same cause: no other client has changed anything near. A
+// status is written for any of the controllers.
+func (w *write) isRepetition(near []*event) bool {
+	last := w.repeated.cause
+	return last != nil && !last.isUnknown() && !w.isStatus && !slices.ContainsFunc(near, w.isOthers)
+}
+
+// chooseNear is chooseShared for a write that repeats nothing. near are the events that are near.
+func (w *write) chooseNear(near []*event) *event {
 	run, found := w.runBefore()
 	if e := w.lastHandover(near); e != nil && (!found || !e.at.Before(run.cause.lastRun(w).last)) {
 		return e
@@ -22,10 +39,7 @@ func (w *write) chooseShared() *event {
 	if e := w.onlyObject(near); e != nil && !w.mayBeOfSyncThatMade(e) {
 		return e
 	}
-	if w.isStatus || slices.ContainsFunc(near, w.isOthers) { // a status is written for any of the controllers
-		return nil
-	}
-	return w.repeated.cause
+	return nil
 }
 
 // mayBeOfSyncThatMade reports whether the sync which has made the version of an event may go on with the write: a worker waits
