@@ -74,7 +74,7 @@ func (cl *client) noteBusy(w *write) {
 	w.read, w.created = cl.lastGet(w.object, false), cl.lastGet(w.object, true)
 	hasOthers := sync.OnceValue(func() bool { return hasFullConn(cl.watches) })
 	isOfProcess := func(e *event) bool { return e.process.ID() == w.process.ID() || hasOthers() }
-	if last := cl.failed[w.target]; last.cause != nil && w.began.Sub(last.at) <= maxReaction && isOfProcess(last.cause) {
+	if last := cl.failed[w.target]; last.cause != nil && w.began.Sub(last.at) <= observe.MaxRetry && isOfProcess(last.cause) {
 		w.repeated = last
 	}
 	for i := range cl.runs { // in order

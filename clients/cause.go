@@ -443,29 +443,28 @@ const fullConn = 50
 // watchesOf returns the watches whose events a write may follow: those of its process. isKnown is false if there are only
 // those of another process, as far as is known.
 //
-// A process has one connection over HTTP/2, and others only if one is full; they do not select the same. What its clients with
-// other user agents watch counts, too. Over HTTP/1.1 each watch has a connection. If neither the process of the write
-// nor those of the watches are known, all are meant, and for some events those of another process: see isOfWorker. Not so those of kubectl: each run is a process of its own.
+// Most processes have one connection over HTTP/2, and others only if one is full; they do not select the same. What its clients with
+// other user agents watch counts, too. Over HTTP/1.1 each watch has a connection, and over HTTP/2 each request may have one: then
+// the process counts. Over HTTP/1.1, if neither that of the write nor those of the watches are known, all are meant, and for some events
+// those of another process: see isOfWorker. Not so those of kubectl: each run is a process of its own.
 func (cl *client) watchesOf(r *request, wr *write) (list []*watch, isKnown bool) {
 	others := r.conn.watchesOfOthers(cl, wr)
 	cl.mu.Lock()
 	defer cl.mu.Unlock()
 	all, conn := cl.watchesFor(wr), r.req.RemoteAddr
 	same := onConn(all, conn)
-	switch {
+	own := slices.DeleteFunc(slices.Clone(all), func(w *watch) bool { return w.process.ID() != wr.process.ID() })
+	switch isHTTP1 := r.req.ProtoMajor < 2; {
 	case programName(r.req.UserAgent()) == "kubectl":
 		return same, true
-	case r.req.ProtoMajor < 2:
-		isOther := func(w *watch) bool { return w.process.ID() != wr.process.ID() }
-		if own := slices.DeleteFunc(slices.Clone(all), isOther); len(own) > 0 {
-			return own, true
-		}
-		wr.isWorkers = cl.isOfWorker(wr, all)
-		return all, len(all) == 0 || wr.isWorkers
-	case hasFullConn(cl.watches):
+	case !isHTTP1 && hasFullConn(cl.watches):
 		others = append(others, slices.DeleteFunc(all, func(w *watch) bool { return w.conn == conn })...)
-	case len(same)+len(others) == 0:
-		return all, false
+	case !isHTTP1 && len(same)+len(others) > 0:
+	case len(own) > 0:
+		return own, true
+	default:
+		wr.isWorkers = isHTTP1 && cl.isOfWorker(wr, all)
+		return all, isHTTP1 && len(all) == 0 || wr.isWorkers
 	}
 	selected := map[selection]bool{}
 	for _, w := range onConn(cl.watches, conn) {

@@ -26,7 +26,7 @@ type script struct {
 	mu        sync.Mutex
 	truth     map[string]string // of the writes, by when they began and their path
 	conn      string            // of what follows; "" = the one of operatorAgent, over HTTP/1.1
-	process   string            // of what follows over HTTP/1.1: see isProcess
+	process   string            // of what follows: see isProcess
 	agent     string            // of what follows; "" = operatorAgent
 	who       user.Info         // of what follows; nil = operator
 	forwarded string            // for whom a proxy sends what follows
@@ -248,6 +248,12 @@ func TestCausesOfScriptedPrograms(t *testing.T) {
 		"created before the start":          {playCreatedBeforeStart, tally{right: 2}},
 		"a back-off":                        {func(s *script) { playBackoff(s, 1500) }, tally{right: 10}},
 		"a back-off beside others":          {func(s *script) { playBackoff(s, 50) }, tally{right: 10}},
+		"a retry after a minute":            {func(s *script) { playRetryOfFailed(s, 60_040, false) }, tally{right: 2}},
+		"a retry after two minutes":         {func(s *script) { playRetryOfFailed(s, 120_000, false) }, tally{right: 1, unknown: 1}},
+		"a retry of several controllers":    {func(s *script) { playRetryOfFailed(s, 4000, true) }, tally{right: 4}},
+		"and after a minute":                {func(s *script) { playRetryOfFailed(s, 60_040, true) }, tally{right: 4}},
+		"a retry after a touch":             {playRetryAfterTouch, tally{right: 5}},
+		"a retry after another's change":    {playRetryAfterOtherChanges, tally{right: 4}},
 		"a conflict long after":             {playConflictLongAfter, tally{right: 1}},
 		"a retry after a conflict":          {func(s *script) { playRetryAfterConflict(s, 2) }, tally{right: 3}},
 		"a slow retry after a conflict":     {func(s *script) { playRetryAfterConflict(s, 150) }, tally{right: 3}},
@@ -1337,6 +1343,71 @@ func playBackoff(s *script, before int) {
 		sendConfigMap("MODIFIED", object("ConfigMap", "unrelated", "c1", fmt.Sprint(20+i)))
 		ms(before)
 	}
+}
+
+// A program repeats what has failed, as kopf does after a minute, without a read before. Several controllers of it may work for
+// the same objects.
+func playRetryOfFailed(s *script, pause int, isShared bool) {
+	send := s.watch(sites + "?watch=1")
+	if isShared {
+		s.playShared(send)
+	}
+	send("ADDED", site(7))
+	ms(4)
+	s.create(siteAdded, http.StatusForbidden, forbidden)
+	ms(pause)
+	s.create(siteAdded, http.StatusCreated, web(8))
+}
+
+// create makes a write that is to create a Deployment of the Site.
+func (s *script) create(truth string, status int, answer string) {
+	s.expect(truth, "POST")
+	s.request("POST", deployments, owned("Deployment", "web", "", ""), func(w http.ResponseWriter) {
+		ms(1)
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(status)
+		io.WriteString(w, answer)
+	})
+}
+
+// playShared makes two writes of one object at once, for one event.
+func (s *script) playShared(send func(typ, object string)) {
+	other := func(version int) string { return object("Site", "other", "u0", fmt.Sprint(version)) }
+	send("ADDED", other(2))
+	ms(4)
+	s.together(
+		func() { s.write("Site ns/other added 2", "PATCH", sites+"/other", other(3)) },
+		func() { s.write("Site ns/other added 2", "PATCH", sites+"/other/status", other(4)) },
+	)
+	ms(5000)
+}
+
+// A timer of kopf writes an annotation first, whose event wakes the worker.
+func playRetryAfterTouch(s *script) {
+	send := s.watch(sites + "?watch=1")
+	s.playShared(send)
+	send("ADDED", site(7))
+	ms(4)
+	s.create(siteAdded, http.StatusForbidden, forbidden)
+	ms(10_000)
+	s.write("", "PATCH", sites+"/shop", site(8))
+	send("MODIFIED", site(8))
+	ms(15)
+	s.create(siteAdded, http.StatusCreated, web(9))
+}
+
+// What changes just before a repetition may be its cause.
+func playRetryAfterOtherChanges(s *script) {
+	send, sendDeployment := s.watch(sites+"?watch=1"), s.watch(deployments+"?watch=1")
+	s.playShared(send)
+	send("ADDED", site(7))
+	ms(4)
+	s.create(siteAdded, http.StatusForbidden, forbidden)
+	ms(4000)
+	send("MODIFIED", site(8))
+	sendDeployment("MODIFIED", web(9))
+	ms(4)
+	s.create("", http.StatusCreated, web(10))
 }
 
 // A conflict shows that the program had not seen two events. They were the last ones that it had received all the same.

@@ -226,6 +226,7 @@ func (cl *client) snapshot(now time.Time) observe.Client {
 
 func (cl *client) addWatch(w *watch) {
 	w.client = cl
+	cl.polls.forget(w.Resource)
 	cl.mu.Lock()
 	if len(cl.watches) == 0 && w.conn != cl.endedConn { // of a process that has begun
 		cl.watchBegan = w.Since

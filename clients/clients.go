@@ -124,11 +124,12 @@ func (c *Clients) Handle(w http.ResponseWriter, req *http.Request, who user.Info
 // completeRequest adds what is known of the process and of the storage.
 func (c *Clients) completeRequest(r *request) {
 	switch {
-	case r.req.ProtoMajor >= 2:
-		r.process = peer.Known(r.req.RemoteAddr) // a process has one connection, and seldom others
 	case isUnauthenticated(r.call.Client.User):
 	case r.call.Verb == "list", r.watch != nil, r.call.IsWrite() && r.client.mayReact():
 		r.process = c.processOf(r.req)
+	}
+	if r.process == nil && r.req.ProtoMajor >= 2 {
+		r.process = peer.Known(r.req.RemoteAddr) // a process has one connection, and seldom others
 	}
 	if r.watch != nil {
 		r.watch.process = r.process

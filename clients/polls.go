@@ -63,6 +63,13 @@ func (p *polls) note(r *request) {
 	p.byResource[resource] = of
 }
 
+// forget ends a series: a client that opens a watch has listed to begin that.
+func (p *polls) forget(resource string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.byResource, resource)
+}
+
 func (p poll) hasEnded(now time.Time) bool {
 	pause := now.Sub(p.last)
 	return pause > maxPollPause || p.times >= pollingOften && pause > max(minPollPause, pollPauses*p.longest)

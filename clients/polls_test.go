@@ -52,6 +52,25 @@ func TestPolls(t *testing.T) {
 	}
 }
 
+// An informer lists once, and watches then: several starts of a program in a row are not polling, nor are several of an informer that
+// lists again. A program that polls one kind may watch another.
+func TestListsBeforeWatchesAreNotPolls(t *testing.T) {
+	for watched, want := range map[string]int{sites: 0, deployments: 1} {
+		synctest.Test(t, func(t *testing.T) {
+			f := newFixture(t)
+			for range 5 {
+				f.operate(http.MethodGet, sites, 200, "{}")
+				_, end := f.watch(watched+"?watch=1&resourceVersion=5", operatorAgent, operator)
+				time.Sleep(20 * time.Second)
+				end()
+			}
+			if polls := f.clients.Snapshot()[0].Polls; len(polls) != want {
+				t.Errorf("with a watch of %s: polled are %v", watched, polls)
+			}
+		})
+	}
+}
+
 // A series of lists that has ended makes room for others.
 func TestEndedPollsMakeRoom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

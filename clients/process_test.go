@@ -2,6 +2,7 @@ package clients
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"net/http"
 	"strings"
@@ -11,14 +12,16 @@ import (
 	"github.com/ctrlplane/ctrlplane/internal/peer"
 )
 
-// processKey is the key of the process that sends a request of a script over HTTP/1.1, in its context.
+// processKey is the key of the process that sends a request of a script, in its context.
 type processKey struct{}
 
 func (s *script) isProcess(name string) {
 	s.process = name
 	s.clients.processOf = func(req *http.Request) *peer.Process {
-		name, _ := req.Context().Value(processKey{}).(string)
-		return peer.Known(name)
+		if name, _ := req.Context().Value(processKey{}).(string); name != "" {
+			return peer.Known(name)
+		}
+		return nil
 	}
 }
 
@@ -55,6 +58,9 @@ func TestCausesOfProcesses(t *testing.T) {
 		"before a restore":            {playBeforeRestore, tally{right: 4}},
 		"a failure before a restore":  {playFailureBeforeRestore, tally{right: 2}},
 		"a list before a restore":     {playListBeforeRestore, tally{right: 1}},
+		"many connections":            {playConnections, tally{right: 5}},
+		"and another process":         {playConnectionsOfOthers, tally{right: 2}},
+		"of unknown processes":        {playConnectionsOfUnknown, tally{right: 2}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := runScript(t, test.play); got != test.want {
@@ -242,4 +248,59 @@ func playListBeforeRestore(s *script) {
 	s.watch(sites + "?watch=1&resourceVersion=5")
 	ms(4)
 	s.write("", "POST", deployments, web(8))
+}
+
+// connect opens another connection over HTTP/2 for what follows.
+func (s *script) connect() { s.conn = fmt.Sprint("10.0.0.1:", time.Now().UnixNano()) }
+
+// A process opens a connection over HTTP/2 for each request.
+func playConnections(s *script) {
+	s.isProcess("1")
+	onNew := func(do func()) { s.connect(); do(); ms(4) }
+	onNew(func() { s.list(sites) })
+	onNew(func() { s.write(siteListed, "POST", services, owned("Service", "web", "s1", "6")) })
+	var send, sendDeployment func(typ, object string)
+	onNew(func() { send = s.watch(sites + "?watch=1&resourceVersion=5") })
+	onNew(func() { sendDeployment = s.watch(deployments + "?watch=1&resourceVersion=5") })
+	ms(2000)
+	send("MODIFIED", site(7))
+	ms(4)
+	onNew(func() { s.write(updated, "POST", deployments, web(8)) })
+	sendDeployment("ADDED", web(8))
+	onNew(func() { s.write(updated, "PATCH", sites+"/shop/status", site(9)) })
+	send("MODIFIED", site(9))
+	ms(4000)
+	sendDeployment("MODIFIED", web(10))
+	ms(4)
+	onNew(func() {
+		s.fail("Deployment ns/web updated 10", "PATCH", sites+"/shop", http.StatusForbidden, forbidden)
+	})
+	ms(4000)
+	onNew(func() { s.write("Deployment ns/web updated 10", "PATCH", sites+"/shop", site(11)) })
+}
+
+func playConnectionsOfOthers(s *script) {
+	s.isProcess("1")
+	s.connect()
+	send := s.watch(sites + "?watch=1")
+	send("MODIFIED", site(7))
+	ms(4)
+	s.isProcess("2")
+	s.connect()
+	s.write("", "POST", deployments, web(8))
+	s.isProcess("1")
+	s.connect()
+	s.write(updated, "PATCH", sites+"/shop/status", site(9))
+}
+
+func playConnectionsOfUnknown(s *script) {
+	s.isProcess("")
+	s.connect()
+	send := s.watch(sites + "?watch=1")
+	send("MODIFIED", site(7))
+	ms(4)
+	s.write(updated, "PATCH", sites+"/shop/status", site(8))
+	ms(4)
+	s.connect()
+	s.write("", "POST", deployments, web(9))
 }

@@ -8,9 +8,27 @@ import (
 
 // chooseShared returns the likeliest cause of a write of a program with several controllers for the same objects; nil if none
 // is likely. Each has workers and timers of its own, so that an event does not wait: one that came long before is not the
-// cause. If several objects have changed at about the same time, it is not known for which of them the write is.
+// cause. If several objects have changed at about the same time, it is not known for which of them the write is. What repeats a
+// failed write of more than a status has the cause of that, unless another client has changed something near.
 func (w *write) chooseShared() *event {
 	near := w.nearEvents()
+	cause := w.chooseNear(near)
+	isOwn := cause == nil || cause.isUnknown() || w.versions.made(cause)
+	if isOwn && w.isRepetition(near) {
+		return w.repeated.cause
+	}
+	return cause
+}
+
+// isRepetition reports whether a write repeats one that has failed, for the same cause: no other client has changed anything near. A
+// status is written for any of the controllers.
+func (w *write) isRepetition(near []*event) bool {
+	last := w.repeated.cause
+	return last != nil && !last.isUnknown() && !w.isStatus && !slices.ContainsFunc(near, w.isOthers)
+}
+
+// chooseNear is chooseShared for a write that repeats nothing. near are the events that are near.
+func (w *write) chooseNear(near []*event) *event {
 	run, found := w.runBefore()
 	if e := w.lastHandover(near); e != nil && (!found || !e.at.Before(run.cause.lastRun(w).last)) {
 		return e

@@ -69,12 +69,13 @@ func (u *unanswered) lasting(now time.Time) (count int64, long []sentWrite) {
 	return int64(len(u.writes)), long
 }
 
-// named completes the name of what is to be created.
+// named completes the name of what is to be created, and its owner.
 func (w sentWrite) named() observe.UnansweredWrite {
 	if w.Object.Name == "" {
 		w.body.read(func(sent []byte) {
 			o := recording.ParseObject(w.contentType, sent)
 			w.Object.Name, w.Object.Kind = printable(o.Metadata.Name, maxName), cmp.Or(w.Object.Kind, printable(o.Kind, maxName))
+			w.Owner = firstOwner(o)
 		})
 	}
 	return w.UnansweredWrite

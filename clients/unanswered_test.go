@@ -19,7 +19,7 @@ func testUnansweredWrites(t *testing.T) {
 	unanswered := func(d time.Duration) (int64, []observe.UnansweredWrite) {
 		return f.clients.sorted()[0].unanswered.snapshot(time.Now().Add(d))
 	}
-	f.handle(http.MethodPost, sites, `{"kind":"Site","metadata":{"name":"shop"}}`, func(w http.ResponseWriter) {
+	f.handle(http.MethodPost, sites, `{"kind":"Site","metadata":{"name":"shop","ownerReferences":[{"kind":"Shop","name":"all","uid":"u1"}]}}`, func(w http.ResponseWriter) {
 		if n, list := unanswered(0); n != 1 || len(list) > 0 {
 			t.Errorf("just now: %d, %+v", n, list)
 		}
@@ -27,6 +27,7 @@ func testUnansweredWrites(t *testing.T) {
 		want := []observe.UnansweredWrite{{
 			Controller: "shop-operator (" + operator.Name + ")", Verb: "create",
 			Object: observe.Object{Group: "example.com", Resource: "sites", Kind: "Site", Namespace: "ns", Name: "shop"},
+			Owner:  &observe.Object{Kind: "Shop", Name: "all", UID: "u1"},
 		}}
 		if len(list) == 1 {
 			want[0].Since = list[0].Since

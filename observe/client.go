@@ -111,6 +111,8 @@ type UnansweredWrite struct {
 	Object      Object    `json:"object"`
 	Subresource string    `json:"subresource,omitempty"`
 	Since       time.Time `json:"since"`
+	// Owner is the first owner of what it is to create, as in Called.
+	Owner *Object `json:"owner,omitempty"`
 }
 
 // ClientPoll is a resource that a client lists at least three times, and has not stopped listing.

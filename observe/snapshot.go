@@ -197,6 +197,10 @@ type FailingKey struct {
 // retried, until it counts as failing: it may be written again and again with the same version.
 const MaxConflicts = 5
 
+// MaxRetry is how long after a failed attempt a client may repeat the same write: many wait for a minute, as kopf does by default,
+// and begin a little later.
+const MaxRetry = 75 * time.Second
+
 // NextAttempt says when the key is synced next, if that is known: "next attempt in 2.1 s".
 func (f FailingKey) NextAttempt(now time.Time) string {
 	switch wait := f.Due.Sub(now); {

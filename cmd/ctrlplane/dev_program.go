@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/ctrlplane/ctrlplane"
@@ -128,7 +129,16 @@ func (c *devProcess) Outcome() string {
 	case code == 0:
 		return describeExit(code)
 	}
-	return describeFailure(describeExit(code), c.tail())
+	return describeEnd(code, c.tail())
+}
+
+// describeEnd says how the operator has failed, and why if its output may say that: a process that another one ends says nothing of it.
+func describeEnd(code int, output []string) string {
+	switch syscall.Signal(report.ExitSignal(code)) {
+	case syscall.SIGKILL, syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP:
+		return describeExit(code)
+	}
+	return describeFailure(describeExit(code), output)
 }
 
 func describeExit(code int) string {

@@ -12,6 +12,20 @@ func TestMatchIsTrimmed(t *testing.T) {
 	}
 }
 
+// A program says why it fails or crashes, and does not know why another process ends it.
+func TestDescribeEnd(t *testing.T) {
+	for code, want := range map[int]string{
+		1:   "the operator exited with code 1: working",
+		134: "the operator was ended by signal 6: working",
+		137: "the operator was ended by signal 9",
+		143: "the operator was ended by signal 15",
+	} {
+		if got := describeEnd(code, []string{"starting", "working"}); got != want {
+			t.Errorf("%d: %q, want %q", code, got, want)
+		}
+	}
+}
+
 func TestDescribeExit(t *testing.T) {
 	for code, want := range map[int]string{
 		0:          "the operator exited with code 0",

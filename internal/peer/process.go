@@ -12,7 +12,8 @@ import (
 type Process struct {
 	done    chan struct{} // closed once the look-up has ended
 	id      string
-	isFinal bool // another look-up finds nothing else
+	conn    string // stands for it while the id is not known: its connection over HTTP/2, of which most have one; else ""
+	isFinal bool   // another look-up finds nothing else
 }
 
 // Known returns a process with an id.
@@ -31,12 +32,15 @@ func (p *Process) Finish(id string) {
 	close(p.done)
 }
 
-// ID returns the id of the process; "" if that is not known, at least until now.
+// ID returns the id of the process; if that is not known, at least until now, what stands for its connection over HTTP/2, or "".
 func (p *Process) ID() string {
-	if !p.isDone() {
+	switch {
+	case p == nil:
 		return ""
+	case p.isDone() && p.id != "":
+		return p.id
 	}
-	return p.id
+	return p.conn
 }
 
 // MayBe reports whether two processes are the same, or one of them is not known.
@@ -84,7 +88,8 @@ func (p *Process) WhenDone(f func()) {
 }
 
 // Find returns the process that has sent a request, and looks it up in the background if that was not done for the
-// connection. nil if Program cannot know it, or too many are looked up.
+// connection. nil if Program cannot know it, or too many are looked up. Over HTTP/2 that is done once, so that all requests over a
+// connection have the same process.
 func Find(req *http.Request) *Process {
 	local := addressOf(req)
 	if local == nil {
@@ -95,6 +100,9 @@ func Find(req *http.Request) *Process {
 		return last
 	}
 	p := NewProcess()
+	if req.ProtoMajor >= 2 {
+		p.conn = req.RemoteAddr
+	}
 	if local.mu.TryLock() { // no look-up is under way: Program may have made it
 		found, isFinal := local.found, local.attempts == maxAttempts
 		local.mu.Unlock()
@@ -105,7 +113,12 @@ func Find(req *http.Request) *Process {
 		}
 	}
 	if !local.lookups.add() {
-		return last
+		if p.conn == "" {
+			return last
+		}
+		p.finish(process{}, true)
+		local.last.CompareAndSwap(last, p)
+		return local.last.Load()
 	}
 	if !local.last.CompareAndSwap(last, p) { // another request looks it up
 		local.lookups.remove()
@@ -115,7 +128,8 @@ func Find(req *http.Request) *Process {
 		defer local.lookups.remove()
 		local.lookups.one <- struct{}{}
 		defer func() { <-local.lookups.one }()
-		p.finish(local.process())
+		found, isFinal := local.process()
+		p.finish(found, isFinal || p.conn != "")
 	}()
 	return p
 }

@@ -64,6 +64,45 @@ func TestFindAgain(t *testing.T) {
 	})
 }
 
+// All requests over a connection over HTTP/2 have the same process: its connection stands for one that was not found.
+func TestFindOverHTTP2(t *testing.T) {
+	full := newLookups()
+	full.n.Store(maxLookups)
+	for name, test := range map[string]struct {
+		lookups *lookups
+		finds   []bool // the look-ups
+		want    string
+	}{
+		"found":     {newLookups(), []bool{true}, "7 7"},
+		"not found": {newLookups(), []bool{false, true}, "10.0.0.1:1 10.0.0.1:1"},
+		"too many":  {full, []bool{true}, "10.0.0.1:1 10.0.0.1:1"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				n := 0
+				a := &address{lookups: test.lookups, find: func() (process, bool) {
+					n++
+					return process{id: 7}, test.finds[n-1]
+				}}
+				find := func() *Process {
+					req := requestFrom(a)
+					req.ProtoMajor, req.RemoteAddr = 2, "10.0.0.1:1"
+					return Find(req)
+				}
+				first := find()
+				if got := find().ID(); got != "10.0.0.1:1" {
+					t.Errorf("before the look-up has ended: got %q", got)
+				}
+				synctest.Wait()
+				test.lookups.n.Store(0) // there is room now
+				if got := first.ID() + " " + find().ID(); got != test.want || find() != first {
+					t.Errorf("got %q, want %q", got, test.want)
+				}
+			})
+		})
+	}
+}
+
 func TestTooManyLookups(t *testing.T) {
 	full := newLookups()
 	full.n.Store(maxLookups)

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"slices"
 	"strconv"
-	"time"
 
 	"github.com/ctrlplane/ctrlplane/observe"
 )
@@ -156,9 +155,6 @@ func (p phrases) modification(n *Node, what string) (text string) {
 	return text
 }
 
-// maxRetry is how long after the last attempt a client may repeat a write that had a conflict.
-const maxRetry = time.Minute
-
 // noteRetries notes the writes of clients that had a conflict, and that the client has repeated until it succeeded. These need not
 // have the cause of the first attempt: what had modified the object may be that of the next one.
 func (g *graph) noteRetries() {
@@ -169,7 +165,7 @@ func (g *graph) noteRetries() {
 			continue
 		}
 		again := next[to]
-		n.isRetried = n.isConflict() && again != nil && again.Time.Sub(n.End()) <= maxRetry && (again.isRetried || !again.gotError())
+		n.isRetried = n.isConflict() && again != nil && again.Time.Sub(n.End()) <= observe.MaxRetry && (again.isRetried || !again.gotError())
 		next[to] = n
 	}
 }

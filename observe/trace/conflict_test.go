@@ -74,7 +74,7 @@ func TestConflictsNameTheFirstWriterAfterWhatWasRead(t *testing.T) {
 	}
 }
 
-// A conflict of a client does not count as a failure if the client has made the same write again, with success, within a minute of each attempt.
+// A conflict of a client does not count as a failure if the client has made the same write again, with success, within observe.MaxRetry of each attempt.
 func TestConflictsOfClientsThatAreRetried(t *testing.T) {
 	created := observe.Called{Verb: "create", Status: 201, ResourceVersion: "7", Wrote: deploymentWritten("7", false)}
 	conflict := observe.Called{Verb: "update", Status: 409, Conflict: true, Error: "modified"}
@@ -85,27 +85,27 @@ func TestConflictsOfClientsThatAreRetried(t *testing.T) {
 	injected := observe.Called{Verb: "update", Status: 409, Conflict: true, Error: "not now: " + observe.InjectedFault}
 	for name, tc := range map[string]struct {
 		calls []observe.Called
-		late  bool // the last call
-		want  int  // retried conflicts
+		late  time.Duration // of the last call
+		want  int           // retried conflicts
 	}{
-		"with success":      {[]observe.Called{created, conflict, done}, false, 1},
-		"twice":             {[]observe.Called{created, conflict, conflict, done}, false, 2},
-		"without success":   {[]observe.Called{created, conflict, conflict}, false, 0},
-		"refused then":      {[]observe.Called{created, conflict, refused}, false, 0},
-		"long after":        {[]observe.Called{created, conflict, done}, true, 0},
-		"of the status":     {[]observe.Called{created, conflict, status}, false, 0},
-		"with another verb": {[]observe.Called{created, conflict, patch}, false, 0},
-		"in a dry run":      {[]observe.Called{created, conflict, dryRun}, false, 0},
-		"injected":          {[]observe.Called{created, injected, conflict, done}, false, 2},
+		"with success":      {[]observe.Called{created, conflict, done}, 0, 1},
+		"twice":             {[]observe.Called{created, conflict, conflict, done}, 0, 2},
+		"without success":   {[]observe.Called{created, conflict, conflict}, 0, 0},
+		"refused then":      {[]observe.Called{created, conflict, refused}, 0, 0},
+		"after a minute":    {[]observe.Called{created, conflict, done}, time.Minute, 1},
+		"long after":        {[]observe.Called{created, conflict, done}, 2 * time.Minute, 0},
+		"of the status":     {[]observe.Called{created, conflict, status}, 0, 0},
+		"with another verb": {[]observe.Called{created, conflict, patch}, 0, 0},
+		"in a dry run":      {[]observe.Called{created, conflict, dryRun}, 0, 0},
+		"injected":          {[]observe.Called{created, injected, conflict, done}, 0, 2},
 	} {
 		t.Run(name, func(t *testing.T) {
 			records := clientCalls(tc.calls...)
 			for _, r := range records[1:] {
 				r.Event.(*observe.Called).Controller = "shop-operator"
 			}
-			if last := records[len(records)-1].Event.(*observe.Called); tc.late {
-				last.Began = last.Began.Add(2 * time.Minute)
-			}
+			last := records[len(records)-1].Event.(*observe.Called)
+			last.Began = last.Began.Add(tc.late)
 			tree, err := Build(records, deployment("web"), Options{All: true})
 			if err != nil {
 				t.Fatal(err)

@@ -13,6 +13,29 @@ func (n *Node) marks(o *observe.Object) bool {
 	return n.Marked && placeOf(n.Object) == placeOf(o) || n.Verb == "deletecollection" && wrote && !deleted
 }
 
+// linkRemovals links the removals of objects by clients that react to events, and of which no cause is known, to the deletes that
+// have marked the objects: without its mark, an object stays when its last finalizer is removed.
+func (g *graph) linkRemovals() {
+	marked := map[place]*Node{}
+	for _, c := range slices.SortedFunc(slices.Values(g.calls), compareEnd) {
+		for _, w := range c.wrote {
+			at := placeOfWritten(w)
+			mark := marked[at]
+			switch {
+			case c.creates(), c.Verb == observe.VerbRestore:
+				delete(marked, at)
+			case w.Deleted:
+				delete(marked, at)
+				if mark != nil && c.unexplained != nil && c.causedBy == nil {
+					c.setCause(mark, Likely, ByDeletion)
+				}
+			case mark == nil && (c.Marked && at == placeOf(c.Object) || c.Verb == "deletecollection"):
+				marked[at] = c
+			}
+		}
+	}
+}
+
 // decisive returns the delete that has marked the object, if n has removed it for that, and n
 // otherwise.
 func (n *Node) decisive() *Node {

@@ -3,6 +3,7 @@ package trace
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/ctrlplane/ctrlplane/observe"
 )
@@ -77,6 +78,47 @@ func TestWhyOfARemovalForAnotherReason(t *testing.T) {
 	const want = "operator/deployment patched Deployment web, which removed the object, because Deployment hold was updated."
 	if got := writeString(t, chain, Text, Style{}); !strings.Contains(got, want) || chain.Links[0].Verb != "delete" {
 		t.Errorf("no %q in:\n%s", want, got)
+	}
+}
+
+// The removal of the last finalizer by an operator, long after it has seen the deletion, follows from that all the same: an object
+// that is not marked as deleted stays. So does what the garbage collector deletes then.
+func TestRemovalFollowsFromTheDeletion(t *testing.T) {
+	const operator = "operator.py (admin)"
+	for name, test := range map[string]struct {
+		unexplained *observe.Received
+		says        []string
+		saysNone    string
+	}{
+		"by an operator": {&observe.Received{}, []string{"It likely began when kubectl (admin) deleted Deployment web.", "kubectl (admin) deleted Deployment web"}, "not known"},
+		"by a user":      {nil, []string{"It began when " + operator + " patched Deployment web."}, "likely"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := newCluster(t)
+			web, dependent := deployment("web"), c.replicaSet("web")
+			c.clientCall("kubectl (admin)", "create", web, 0)
+			c.clientCall("kubectl (admin)", "delete", web, 0)
+			var removed string
+			wrote := serve(operator, func() { removed = c.store(web, true) })
+			c.observer.Append(&observe.Called{
+				Controller: operator, Client: &observe.Caller{}, Verb: "patch", Object: web, Status: 200, ResourceVersion: removed,
+				Began: time.Now(), Took: time.Microsecond, Wrote: wrote, Unexplained: test.unexplained,
+			})
+			c.react("garbage-collector-controller", observe.Deleted, web, removed, dependent.Key(), func(by *observe.Recorder) {
+				by.Call(&observe.Called{Verb: "delete", Object: dependent, Status: 200}, func() { c.store(dependent, true) })
+			})
+			records := c.catchUp()
+			chain, err := Why(records, dependent, Options{What: Deleted})
+			if err != nil {
+				t.Fatal(err)
+			}
+			checkSays(t, chain, test.says, test.saysNone)
+			chain, err = Why(records, web, Options{What: Deleted})
+			if err != nil {
+				t.Fatal(err)
+			}
+			checkSays(t, chain, []string{"kubectl (admin) deleted Deployment web", operator + " "}, "not known")
+		})
 	}
 }
 

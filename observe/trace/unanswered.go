@@ -1,6 +1,9 @@
 package trace
 
 import (
+	"cmp"
+	"slices"
+
 	"github.com/ctrlplane/ctrlplane/internal/words"
 	"github.com/ctrlplane/ctrlplane/observe"
 )
@@ -30,10 +33,40 @@ func IsAwaited(now observe.Snapshot, about observe.Object) bool {
 	return len(unansweredWrites(now, about)) > 0
 }
 
-// unanswered says which writes of an object clients wait for.
-func (p *painter) unanswered(now observe.Snapshot, about observe.Object) (list []string) {
-	for _, w := range unansweredWrites(now, about) {
-		what := p.requestName(&Node{Kind: Call, Verb: w.Verb, Object: &about, Subresource: w.Subresource})
+// unansweredWritesFor returns the writes of an object without an answer, and those of objects whose first owner it is.
+func unansweredWritesFor(now observe.Snapshot, records []observe.Record, about observe.Object) []unansweredWrite {
+	list := unansweredWrites(now, about)
+	for i := range now.Clients {
+		c := &now.Clients[i]
+		for n := range c.Unanswered {
+			w := &c.Unanswered[n]
+			owned := &Node{Object: &w.Object, owner: cmp.Or(w.Owner, lastOwner(records, w.Object))}
+			if !w.Object.Same(about) && owned.isToBeOwnedBy(about) {
+				list = append(list, unansweredWrite{w, c})
+			}
+		}
+	}
+	return list
+}
+
+// lastOwner returns the first owner with which a client has created an object last; nil if it had none, or that is not recorded.
+func lastOwner(records []observe.Record, of observe.Object) *observe.Object {
+	for i := range slices.Backward(records) {
+		if c, ok := records[i].Event.(*observe.Called); ok && !c.Failed() && c.Object.Same(of) && observe.Creates(c.Verb, c.Subresource, c.Status) {
+			return c.Owner
+		}
+	}
+	return nil
+}
+
+// unanswered says which writes of an object, or of what it owns, clients wait for.
+func (p *painter) unanswered(now observe.Snapshot, records []observe.Record, about observe.Object) (list []string) {
+	for _, w := range unansweredWritesFor(now, records, about) {
+		object := w.Object
+		if object.Same(about) {
+			object = about // with its kind
+		}
+		what := p.requestName(&Node{Kind: Call, Verb: w.Verb, Object: &object, Subresource: w.Subresource})
 		s := words.OneLine(w.Controller) + " has been waiting" + p.since(w.Since, now.Time) + " for the answer to its request to " + what
 		list = append(list, s+w.heldNote(now)+".")
 	}

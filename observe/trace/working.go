@@ -15,7 +15,7 @@ import (
 const minWorking = time.Second
 
 // Working says which syncs of the key of an object, or of one that its controllers have created for it, have not ended,
-// in which queues its key most likely waits, which writes of the object have no answer, and which operators that work
+// in which queues its key most likely waits, which writes of the object, or of what it owns, have no answer, and which operators that work
 // for it do not run, one sentence each. It leaves out what has begun just now.
 func Working(o Options, records []observe.Record, about observe.Object, s Style) (list []string) {
 	now := o.State
@@ -35,7 +35,7 @@ func Working(o Options, records []observe.Record, about observe.Object, s Style)
 			said[q.Controller] = true
 		}
 	}
-	return slices.Concat(list, p.unanswered(now, about), p.notRunning(o, records, about, said))
+	return slices.Concat(list, p.unanswered(now, records, about), p.notRunning(o, records, about, said))
 }
 
 // maxWorking is after how many syncs no further object is looked at: one may have many Pods.
