@@ -195,11 +195,27 @@ func (f *fixture) handle(method, path, sent string, answer func(http.ResponseWri
 }
 
 func (f *fixture) handleAs(conn, agent, method, path, sent string, answer func(http.ResponseWriter)) {
-	req := httptest.NewRequestWithContext(f.Context(), method, path, strings.NewReader(sent))
+	req := newOperatorRequest(f.T, agent, method, path, sent)
 	req.RemoteAddr = cmp.Or(conn, req.RemoteAddr)
+	f.serve(req, answer)
+}
+
+// handleType serves a request of the operator with a body of a type.
+func (f *fixture) handleType(contentType, method, path, sent string, answer func(http.ResponseWriter)) {
+	req := newOperatorRequest(f.T, operatorAgent, method, path, sent)
+	req.Header.Set("Content-Type", contentType)
+	f.serve(req, answer)
+}
+
+func newOperatorRequest(t *testing.T, agent, method, path, sent string) *http.Request {
+	req := httptest.NewRequestWithContext(t.Context(), method, path, strings.NewReader(sent))
 	req.ProtoMajor = 2
 	req.Header.Set("User-Agent", agent)
 	req.Header.Set("Content-Type", "application/json")
+	return req
+}
+
+func (f *fixture) serve(req *http.Request, answer func(http.ResponseWriter)) {
 	f.clients.Handle(httptest.NewRecorder(), req, operator, http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		_, _ = io.Copy(io.Discard, req.Body)
 		answer(w)

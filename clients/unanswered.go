@@ -27,12 +27,16 @@ type unanswered struct {
 type sentWrite struct {
 	observe.UnansweredWrite
 	contentType string
-	body        *sentBody // which names what is to be created; nil if it is not kept
+	body        *sentBody // which names what is to be created, and its owner; nil if it is not kept
+	mayCreate   bool
 }
 
 func (u *unanswered) begin(r *request) {
 	c := r.call
-	w := sentWrite{observe.UnansweredWrite{Controller: c.Controller, Verb: c.Verb, Subresource: c.Subresource, Object: c.Object, Since: c.Began}, r.req.Header.Get("Content-Type"), r.sent}
+	w := sentWrite{
+		UnansweredWrite: observe.UnansweredWrite{Controller: c.Controller, Verb: c.Verb, Subresource: c.Subresource, Object: c.Object, Since: c.Began},
+		contentType:     r.req.Header.Get("Content-Type"), body: r.sent, mayCreate: c.Subresource == "" && (c.Verb == "create" || r.isApply()),
+	}
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	if u.writes == nil {
@@ -71,10 +75,11 @@ func (u *unanswered) lasting(now time.Time) (count int64, long []sentWrite) {
 
 // named completes the name of what is to be created, and its owner.
 func (w sentWrite) named() observe.UnansweredWrite {
-	if w.Object.Name == "" {
+	if w.mayCreate {
 		w.body.read(func(sent []byte) {
 			o := recording.ParseObject(w.contentType, sent)
-			w.Object.Name, w.Object.Kind = printable(o.Metadata.Name, maxName), cmp.Or(w.Object.Kind, printable(o.Kind, maxName))
+			w.Object.Name = cmp.Or(w.Object.Name, printable(o.Metadata.Name, maxName))
+			w.Object.Kind = cmp.Or(w.Object.Kind, printable(o.Kind, maxName))
 			w.Owner = firstOwner(o)
 		})
 	}

@@ -19,24 +19,29 @@ func testUnansweredWrites(t *testing.T) {
 	unanswered := func(d time.Duration) (int64, []observe.UnansweredWrite) {
 		return f.clients.sorted()[0].unanswered.snapshot(time.Now().Add(d))
 	}
-	f.handle(http.MethodPost, sites, `{"kind":"Site","metadata":{"name":"shop","ownerReferences":[{"kind":"Shop","name":"all","uid":"u1"}]}}`, func(w http.ResponseWriter) {
-		if n, list := unanswered(0); n != 1 || len(list) > 0 {
-			t.Errorf("just now: %d, %+v", n, list)
+	const shop = `{"kind":"Site","metadata":{"name":"shop","ownerReferences":[{"kind":"Shop","name":"all","uid":"u1"}]}}`
+	requireUnanswered := func(verb string) func(http.ResponseWriter) {
+		return func(w http.ResponseWriter) {
+			if n, list := unanswered(0); n != 1 || len(list) > 0 {
+				t.Errorf("%s, just now: %d, %+v", verb, n, list)
+			}
+			n, list := unanswered(minUnanswered)
+			want := []observe.UnansweredWrite{{
+				Controller: "shop-operator (" + operator.Name + ")", Verb: verb,
+				Object: observe.Object{Group: "example.com", Resource: "sites", Kind: "Site", Namespace: "ns", Name: "shop"},
+				Owner:  &observe.Object{Kind: "Shop", Name: "all", UID: "u1"},
+			}}
+			if len(list) == 1 {
+				want[0].Since = list[0].Since
+			}
+			if diff := cmp.Diff(want, list); n != 1 || diff != "" {
+				t.Errorf("%s: %d, %s", verb, n, diff)
+			}
+			w.WriteHeader(http.StatusCreated)
 		}
-		n, list := unanswered(minUnanswered)
-		want := []observe.UnansweredWrite{{
-			Controller: "shop-operator (" + operator.Name + ")", Verb: "create",
-			Object: observe.Object{Group: "example.com", Resource: "sites", Kind: "Site", Namespace: "ns", Name: "shop"},
-			Owner:  &observe.Object{Kind: "Shop", Name: "all", UID: "u1"},
-		}}
-		if len(list) == 1 {
-			want[0].Since = list[0].Since
-		}
-		if diff := cmp.Diff(want, list); n != 1 || diff != "" {
-			t.Errorf("%d, %s", n, diff)
-		}
-		w.WriteHeader(http.StatusCreated)
-	})
+	}
+	f.handle(http.MethodPost, sites, shop, requireUnanswered("create"))
+	f.handleType("application/apply-patch+yaml", http.MethodPatch, sites+"/shop", shop, requireUnanswered("patch"))
 	if n, list := unanswered(time.Hour); n != 0 || len(list) > 0 {
 		t.Errorf("after the answer: %d, %+v", n, list)
 	}

@@ -36,8 +36,8 @@ type Options struct {
 	// Records, if not nil, are those of the control plane, as for WithRecords. They know which Jobs do not exist because their time
 	// to live has ended.
 	Records observe.Source
-	// Doubtful, if not nil, is called before Wait returns, unless it was canceled, for each healthy object whose Doubt is found in other
-	// objects, such as the Pods of a Service. Gone turns it off.
+	// Doubtful, if not nil, is called before Wait returns, unless it was canceled, for each healthy object with a Doubt that Progress was
+	// not given, such as that of a Service without a ready Pod. Gone turns it off.
 	Doubtful func(State)
 }
 

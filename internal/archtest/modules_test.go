@@ -33,8 +33,8 @@ func TestModulesOfTheTestLibrary(t *testing.T) {
 	linked = slices.DeleteFunc(slices.Compact(linked), isOurs)
 	for _, m := range linked {
 		if !slices.Contains(testModules, m) {
-			t.Errorf("ctrlplanetest links packages of another module, %s: those that use it, such as tools and examples/operator, "+
-				`do not compile until their own "go mod tidy". Do without it, or add it to testModules, and run that in both`, m)
+			t.Errorf("ctrlplanetest links packages of another module, %s: those that use it, such as tools, examples/operator and test/containers, "+
+				`do not compile until their own "go mod tidy". Do without it, or add it to testModules, and run that in each`, m)
 		}
 	}
 	for _, m := range testModules {

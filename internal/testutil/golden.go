@@ -54,20 +54,30 @@ func Golden(t testing.TB, file string, got []byte) {
 	}
 }
 
-// updateCommand returns the command that rewrites the golden files of a test, for the top folder of its module.
+// updateCommand returns the command that rewrites the golden files of a test, for the top folder of the repository.
 func updateCommand(t testing.TB) string {
 	t.Helper()
 	folder, err := os.Getwd()
 	if err != nil {
 		t.Fatal(err)
 	}
-	pkg := "."
+	module, pkg := pathInModule(folder)
+	command := "go test"
+	if _, inTop := pathInModule(filepath.Dir(module)); inTop != "" { // it is a module in the folder of another one
+		command = "go -C ./" + path.Join(inTop, filepath.Base(module)) + " test"
+	}
+	test, _, _ := strings.Cut(t.Name(), "/")
+	return fmt.Sprintf("%s ./%s -run '^%s$' -update", command, pkg, test)
+}
+
+// pathInModule returns the folder of the module that a folder is in, and the path from there; both are empty if it is in none.
+func pathInModule(folder string) (module, pkg string) {
+	pkg = "."
 	for ; folder != filepath.Dir(folder); folder = filepath.Dir(folder) {
 		if _, err := os.Stat(filepath.Join(folder, "go.mod")); err == nil {
-			break
+			return folder, pkg
 		}
 		pkg = path.Join(filepath.Base(folder), pkg)
 	}
-	test, _, _ := strings.Cut(t.Name(), "/")
-	return fmt.Sprintf("go test ./%s -run '^%s$' -update", pkg, test)
+	return "", ""
 }

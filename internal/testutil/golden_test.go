@@ -47,6 +47,21 @@ func setUpdate(t *testing.T, to bool) {
 	t.Cleanup(func() { *update = before })
 }
 
+// The module tools is in the folder of another module, from which its tests are run.
+func TestUpdateCommand(t *testing.T) {
+	for folder, want := range map[string]string{
+		"..":                "go test ./internal -run '^TestText$' -update",
+		"../../tools/bench": "go -C ./tools test ./bench -run '^TestText$' -update",
+	} {
+		t.Run(folder, func(t *testing.T) {
+			t.Chdir(folder)
+			if got := updateCommand(&recorder{TB: t}); got != want {
+				t.Errorf("got %s, want %s", got, want)
+			}
+		})
+	}
+}
+
 func TestGolden(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "new", "text.golden")
 	setUpdate(t, false)

@@ -26,7 +26,7 @@ func (g *graph) linkRemovals() {
 				delete(marked, at)
 			case w.Deleted:
 				delete(marked, at)
-				if mark != nil && c.unexplained != nil && c.causedBy == nil {
+				if mark != nil && c.unexplained != nil && c.causedBy == nil && c.Verb != "delete" && c.Verb != "deletecollection" {
 					c.setCause(mark, Likely, ByDeletion)
 				}
 			case mark == nil && (c.Marked && at == placeOf(c.Object) || c.Verb == "deletecollection"):

@@ -86,12 +86,14 @@ func TestWhyOfARemovalForAnotherReason(t *testing.T) {
 func TestRemovalFollowsFromTheDeletion(t *testing.T) {
 	const operator = "operator.py (admin)"
 	for name, test := range map[string]struct {
+		verb        string
 		unexplained *observe.Received
 		says        []string
 		saysNone    string
 	}{
-		"by an operator": {&observe.Received{}, []string{"It likely began when kubectl (admin) deleted Deployment web.", "kubectl (admin) deleted Deployment web"}, "not known"},
-		"by a user":      {nil, []string{"It began when " + operator + " patched Deployment web."}, "likely"},
+		"by an operator":    {"patch", &observe.Received{}, []string{"It likely began when kubectl (admin) deleted Deployment web.", "kubectl (admin) deleted Deployment web"}, "not known"},
+		"by its own delete": {"delete", &observe.Received{}, []string{"It began when " + operator + " deleted Deployment web."}, "likely"},
+		"by a user":         {"patch", nil, []string{"It began when " + operator + " patched Deployment web."}, "likely"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := newCluster(t)
@@ -101,7 +103,7 @@ func TestRemovalFollowsFromTheDeletion(t *testing.T) {
 			var removed string
 			wrote := serve(operator, func() { removed = c.store(web, true) })
 			c.observer.Append(&observe.Called{
-				Controller: operator, Client: &observe.Caller{}, Verb: "patch", Object: web, Status: 200, ResourceVersion: removed,
+				Controller: operator, Client: &observe.Caller{}, Verb: test.verb, Object: web, Status: 200, ResourceVersion: removed,
 				Began: time.Now(), Took: time.Microsecond, Wrote: wrote, Unexplained: test.unexplained,
 			})
 			c.react("garbage-collector-controller", observe.Deleted, web, removed, dependent.Key(), func(by *observe.Recorder) {
