@@ -229,18 +229,24 @@ func (w *write) choose(c *candidates) (cause *event, woken bool) {
 	if related == nil {
 		return w.candidates(w.ofNamespace, w.isNamespace).choose(w), false
 	}
-	if (w.isByTimer(related) || w.isOfChild(related) || w.mayFollowWithOther(related)) && of.isFinished(related, w) {
+	if w.mayFollowWithOther(related, of) || (w.isByTimer(related) || w.isOfChild(related)) && of.isFinished(related, w) {
 		return nil, false
 	}
 	return related, false
 }
 
-// mayFollowWithOther reports whether the event of a status that the program has written is not the only one which may be the
-// cause: another client has changed an object of another kind in the namespace since, and the program works for that now.
-func (w *write) mayFollowWithOther(own *event) bool {
-	return w.versions.madeStatus(own) && slices.ContainsFunc(w.events, func(e *event) bool {
-		isLater := w.isOthers(e) && e.seen().After(own.seen()) && w.isInNamespaceOf(e) && e.object().GroupResource() != own.object().GroupResource()
-		return isLater && w.began.Sub(e.lastRun(w).answered) <= maxWork
+// mayFollowWithOther reports whether an event is not the only one which may be the cause: the program has written nothing for it
+// and has been idle since, although no key waits in the queue of an idle program, and has just worked for what another client has
+// changed later.
+func (w *write) mayFollowWithOther(e *event, of *candidates) bool {
+	idleSince := later(w.idle.from, later(e.seen(), of.free))
+	if w.idle.to.Sub(idleSince) <= maxWork || e.change == observe.Listed || len(e.lastRun(w).targets) > 0 {
+		return false
+	}
+	return slices.ContainsFunc(w.events, func(other *event) bool {
+		isLater := w.isOthers(other) && other.seen().After(e.seen()) && w.isInNamespaceOf(other) && other.uid != e.uid
+		r := other.lastRun(w)
+		return isLater && len(r.targets) > 0 && w.began.Sub(r.answered) <= maxSettle
 	})
 }
 
