@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"github.com/ctrlplane/ctrlplane/controllers/recording"
 	"github.com/ctrlplane/ctrlplane/internal/peer"
 	"github.com/ctrlplane/ctrlplane/observe"
@@ -301,6 +303,7 @@ type write struct {
 	failed          bool
 	conflict        bool // the object had been modified
 	existed         bool // the object did before
+	isDuplicate     bool // it has failed to create the object, which existed
 	isStatus        bool // it is of the status only
 	routine         bool // no worker waits for it
 	dryRun          bool
@@ -338,6 +341,7 @@ func newWrite(r *request, answer recording.ResponseSummary) *write {
 		began: c.Began, answered: c.Began.Add(c.Took), failed: c.IsFailure(), isStatus: c.Subresource == "status", conflict: c.Conflict, routine: c.IsRoutine(),
 		existed: c.Verb != "create" && !observe.Creates(c.Verb, c.Subresource, c.Status) && c.Status != http.StatusNotFound,
 	}
+	w.isDuplicate = c.Verb == "create" && answer.Reason == string(metav1.StatusReasonAlreadyExists)
 	if w.object.IsNamespace() { // its request claims to be in that namespace
 		w.object.Namespace = ""
 	}
@@ -429,16 +433,24 @@ func (w *write) noteUnseen(cause *event) {
 }
 
 // laterVersions returns the events of the written object with versions after the one that the write
-// changes.
+// changes or, if it failed to create the object, after the deletion of the last one of that name.
 func (w *write) laterVersions() (list []*event) {
 	base, err := strconv.ParseUint(w.base, 10, 64)
-	if err != nil {
+	if err != nil && !w.isDuplicate {
 		return nil
 	}
 	for _, e := range w.related {
-		if version, err := strconv.ParseUint(e.version, 10, 64); err == nil && version > base && e.isOf(w.object) {
+		version, err := strconv.ParseUint(e.version, 10, 64)
+		switch {
+		case err != nil || version <= base || !e.isOf(w.object):
+		case w.isDuplicate && e.change == observe.Deleted:
+			list = nil
+		default:
 			list = append(list, e)
 		}
+	}
+	if w.isDuplicate && len(list) > 0 && w.began.Sub(list[0].at) > maxWork { // it creates the object whether it has that or not
+		return nil
 	}
 	return list
 }

@@ -5,6 +5,7 @@ import (
 	"io"
 	"net/http"
 	"strings"
+	"sync"
 )
 
 const (
@@ -176,6 +177,75 @@ func playSchedulerBesideControllers(s *script) {
 	s.write("Workload ns/job-sample updated 12", "POST", settings, strings.Replace(object("ConfigMap", "report", "c1", "14"), "{", `{"for":"job-sample",`, 1))
 }
 
+// A program creates the Workload of a Job. The Job changes meanwhile, so that the next sync finds the Workload missing in a
+// cache which the event has not reached yet, and creates it again. The Workload is admitted, for which the Job is started.
+func playStaleCreation(s *script) {
+	q := &queueing{s, s.watch(queues + "?watch=1"), s.watch(jobs + "?watch=1"), s.watch(workloads + "?watch=1")}
+	q.createTwice(12)
+}
+
+// The program has several controllers for the same objects.
+func playStaleCreationBesideOthers(s *script, failed int) {
+	newQueueing(s).createTwice(failed)
+}
+
+// createTwice makes the second creation fail after some ms: the other write begins 2 ms later than that, and takes 11 ms.
+func (q *queueing) createTwice(failed int) {
+	ms(5000)
+	const begun = "Job ns/late added 20"
+	q.sendJob("ADDED", job("late", 20))
+	ms(5)
+	q.expect(begun, "POST")
+	q.request("POST", workloads, workload("late", 0), func(w http.ResponseWriter) {
+		ms(14)
+		q.sendJob("MODIFIED", job("late", 21))
+		ms(2)
+		q.sendWorkload("ADDED", workload("late", 22))
+		ms(1)
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(http.StatusCreated)
+		io.WriteString(w, workload("late", 22))
+	})
+	ms(10)
+	var both sync.WaitGroup
+	both.Go(func() {
+		q.expect("Job ns/late updated 21", "POST")
+		q.request("POST", workloads, workload("late", 0), func(w http.ResponseWriter) {
+			ms(failed)
+			w.Header().Set("Content-Type", "application/json")
+			w.WriteHeader(http.StatusConflict)
+			io.WriteString(w, `{"kind":"Status","status":"Failure","reason":"AlreadyExists","code":409,"details":{"name":"job-late"},"message":"exists"}`)
+		})
+	})
+	both.Go(func() {
+		ms(2)
+		q.expect("Workload ns/job-late added 22|"+begun, "PATCH")
+		q.request("PATCH", workloads+"/job-late/status", "{}", func(w http.ResponseWriter) {
+			ms(10)
+			q.sendWorkload("MODIFIED", workload("late", 23))
+			ms(1)
+			w.Header().Set("Content-Type", "application/json")
+			io.WriteString(w, workload("late", 23))
+		})
+	})
+	both.Wait()
+	ms(6)
+	q.together(
+		func() {
+			q.expect("Workload ns/job-late updated 23", "PATCH")
+			q.request("PATCH", jobs+"/late", "{}", func(w http.ResponseWriter) {
+				ms(9)
+				w.Header().Set("Content-Type", "application/json")
+				io.WriteString(w, job("late", 25))
+			})
+		},
+		func() { // the goroutine that has admitted the Workload says so
+			said := strings.Replace(object("Event", "late.1", "e1", "24"), "{", `{"involvedObject":{"name":"job-late"},`, 1)
+			q.write("Workload ns/job-late *|Job ns/late *", "POST", "/api/v1/namespaces/ns/events", said)
+		},
+	)
+}
+
 // A Job waits until another one has ended, which the program finds a second later. Its last event came long before, and the
 // program has been idle since.
 func playFreedQuota(s *script) {
@@ -280,4 +350,24 @@ func playSlowThreads(s *script) {
 	s.write("Site ns/other added 10", "POST", deployments, strings.ReplaceAll(strings.ReplaceAll(owned("Deployment", "other", "d2", "12"), "u1", "u2"), "shop", "other"))
 	ms(3000)
 	s.write(siteAdded, "POST", deployments, web(13))
+}
+
+// A program creates what it needs, and patches it if that exists, whatever it has received.
+func playCreateFirst(s *script) {
+	sendSite, sendDeployment := s.watch(sites+"?watch=1"), s.watch(deployments+"?watch=1")
+	sendSite("ADDED", site(7))
+	ms(4)
+	s.create(siteAdded, http.StatusCreated, web(8))
+	sendDeployment("ADDED", web(8))
+	ms(5000)
+	for i := range 3 {
+		truth := fmt.Sprint("Site ns/shop updated ", 20+10*i)
+		sendSite("MODIFIED", site(20+10*i))
+		ms(4)
+		s.create(truth, http.StatusConflict, `{"kind":"Status","status":"Failure","reason":"AlreadyExists","code":409,"details":{"name":"web"},"message":"exists"}`)
+		ms(1)
+		s.write(truth, "PATCH", deployments+"/web", web(21+10*i))
+		sendDeployment("MODIFIED", web(21+10*i))
+		ms(500)
+	}
 }
