@@ -48,6 +48,8 @@ type candidates struct {
 // period is a time in which a client has made one write after the other.
 type period struct {
 	from, to time.Time
+	// stored is when the last of them was answered that has not failed.
+	stored time.Time
 	// parallel is set once it has made two at once: then it has several workers, and may have taken
 	// a key while one of them worked for another object.
 	parallel bool
@@ -112,8 +114,9 @@ func (cl *client) noteBusy(w *write) {
 	cl.wrote[cl.nextWrote%len(cl.wrote)] = answeredWrite{w.object, w.answered}
 	cl.nextWrote++
 	w.busy.parallel, w.busy.shared, w.busy.late = cl.busy.parallel, cl.busy.shared, cl.busy.late
-	if w.answered.After(before.to) {
-		cl.busy.to = w.answered
+	cl.busy.to = later(before.to, w.answered)
+	if !w.failed {
+		cl.busy.stored = later(before.stored, w.answered)
 	}
 }
 
@@ -229,9 +232,9 @@ func (w *write) currentRun(related *event, isFinished bool) *event {
 	return nil
 }
 
-// mayContinue reports whether the write began after the cause of a run, and may belong to the run.
+// mayContinue reports whether the program had seen the cause of a run when the write began, and it may belong to the run.
 func (w *write) mayContinue(r startedRun, last writeRun, limit time.Duration) bool {
-	return !w.began.Before(r.cause.at) && last.isContinuedBy(w, time.Time{}, limit)
+	return !w.began.Before(r.cause.at) && !slices.Contains(w.unseen, r.cause) && last.isContinuedBy(w, time.Time{}, limit)
 }
 
 // isAlone reports whether nothing related explains a write: its object has no owner, and of the object itself the program

@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"github.com/ctrlplane/ctrlplane/controllers/recording"
 	"github.com/ctrlplane/ctrlplane/internal/peer"
 	"github.com/ctrlplane/ctrlplane/observe"
@@ -229,18 +231,24 @@ func (w *write) choose(c *candidates) (cause *event, woken bool) {
 	if related == nil {
 		return w.candidates(w.ofNamespace, w.isNamespace).choose(w), false
 	}
-	if (w.isByTimer(related) || w.isOfChild(related) || w.mayFollowWithOther(related)) && of.isFinished(related, w) {
+	if w.mayFollowWithOther(related, of) || (w.isByTimer(related) || w.isOfChild(related)) && of.isFinished(related, w) {
 		return nil, false
 	}
 	return related, false
 }
 
-// mayFollowWithOther reports whether the event of a status that the program has written is not the only one which may be the
-// cause: another client has changed an object of another kind in the namespace since, and the program works for that now.
-func (w *write) mayFollowWithOther(own *event) bool {
-	return w.versions.madeStatus(own) && slices.ContainsFunc(w.events, func(e *event) bool {
-		isLater := w.isOthers(e) && e.seen().After(own.seen()) && w.isInNamespaceOf(e) && e.object().GroupResource() != own.object().GroupResource()
-		return isLater && w.began.Sub(e.lastRun(w).answered) <= maxWork
+// mayFollowWithOther reports whether an event is not the only one which may be the cause: the program has written nothing for it
+// and has been idle since, although no key waits in the queue of an idle program, and has just worked for what another client has
+// changed later.
+func (w *write) mayFollowWithOther(e *event, of *candidates) bool {
+	idleSince := later(w.idle.from, later(e.seen(), of.free))
+	if w.idle.to.Sub(idleSince) <= maxWork || e.change == observe.Listed || len(e.lastRun(w).targets) > 0 {
+		return false
+	}
+	return slices.ContainsFunc(w.events, func(other *event) bool {
+		isLater := w.isOthers(other) && other.seen().After(e.seen()) && w.isInNamespaceOf(other) && other.uid != e.uid
+		r := other.lastRun(w)
+		return isLater && len(r.targets) > 0 && w.began.Sub(r.answered) <= maxSettle
 	})
 }
 
@@ -295,6 +303,7 @@ type write struct {
 	failed          bool
 	conflict        bool // the object had been modified
 	existed         bool // the object did before
+	isDuplicate     bool // it has failed to create the object, which existed
 	isStatus        bool // it is of the status only
 	routine         bool // no worker waits for it
 	dryRun          bool
@@ -332,6 +341,7 @@ func newWrite(r *request, answer recording.ResponseSummary) *write {
 		began: c.Began, answered: c.Began.Add(c.Took), failed: c.IsFailure(), isStatus: c.Subresource == "status", conflict: c.Conflict, routine: c.IsRoutine(),
 		existed: c.Verb != "create" && !observe.Creates(c.Verb, c.Subresource, c.Status) && c.Status != http.StatusNotFound,
 	}
+	w.isDuplicate = c.Verb == "create" && answer.Reason == string(metav1.StatusReasonAlreadyExists)
 	if w.object.IsNamespace() { // its request claims to be in that namespace
 		w.object.Namespace = ""
 	}
@@ -423,16 +433,24 @@ func (w *write) noteUnseen(cause *event) {
 }
 
 // laterVersions returns the events of the written object with versions after the one that the write
-// changes.
+// changes or, if it failed to create the object, after the deletion of the last one of that name.
 func (w *write) laterVersions() (list []*event) {
 	base, err := strconv.ParseUint(w.base, 10, 64)
-	if err != nil {
+	if err != nil && !w.isDuplicate {
 		return nil
 	}
 	for _, e := range w.related {
-		if version, err := strconv.ParseUint(e.version, 10, 64); err == nil && version > base && e.isOf(w.object) {
+		version, err := strconv.ParseUint(e.version, 10, 64)
+		switch {
+		case err != nil || version <= base || !e.isOf(w.object):
+		case w.isDuplicate && e.change == observe.Deleted:
+			list = nil
+		default:
 			list = append(list, e)
 		}
+	}
+	if w.isDuplicate && len(list) > 0 && w.began.Sub(list[0].at) > maxWork { // it creates the object whether it has that or not
+		return nil
 	}
 	return list
 }

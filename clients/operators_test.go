@@ -61,7 +61,7 @@ func TestLikelyCausesOfOperatorsAreTrue(t *testing.T) {
 	}{
 		{"Argo Rollouts", readTraffic(t, "testdata/operators/argo-rollouts.jsonl.gz"), 22, 4},
 		{"cert-manager", certManager, 78, 8},
-		{"cert-manager with one user agent", oneAgent, 44, 16},
+		{"cert-manager with one user agent", oneAgent, 44, 15},
 		{"Karpenter", readTraffic(t, "testdata/operators/karpenter.jsonl.gz"), 143, 7},
 		{"Cluster API", readTraffic(t, "testdata/operators/cluster-api.jsonl.gz"), 124, 142},
 	} {

@@ -104,7 +104,7 @@ func (w *write) lastHandover(recent []*event) *event {
 // object owns. A write that begins before that one is answered follows at once if it is because of that.
 func (w *write) isStatusOfOwned(e *event) bool {
 	v, _ := w.versions.of(e)
-	return v.status && e.isOwnedBy(w.object.UID) && v.answered.Equal(w.busy.to) && (!w.began.Before(v.answered) || w.began.Sub(e.at) <= busyGap)
+	return v.status && e.isOwnedBy(w.object.UID) && v.answered.Equal(w.busy.stored) && (!w.began.Before(v.answered) || w.began.Sub(e.at) <= busyGap)
 }
 
 // isFirstMark reports whether no event before has shown that the object is marked as deleted.

@@ -37,18 +37,19 @@ type startedRun struct {
 	free  time.Time // when the client had ended its last write before that
 }
 
-// noteWrite notes the likely cause of a write.
+// noteWrite notes the likely cause of a write. No worker waits for a routine write: it neither begins a run nor continues one.
 func (cl *client) noteWrite(w *write, cause *event, of *candidates, woken bool) {
 	cl.noteFailure(w, cause)
-	switch begins := cause.noteWrite(w, of, woken); {
-	case w.routine:
-	case begins:
-		cl.noteRun(cause, w, w.busy.to)
-		if !woken && cause != of.last {
-			cl.noteLate(cause, w)
-		}
-	default:
+	if w.routine {
+		return
+	}
+	if !cause.noteWrite(w, of, woken) {
 		cl.noteContinued(w)
+		return
+	}
+	cl.noteRun(cause, w, w.busy.to)
+	if !woken && cause != of.last {
+		cl.noteLate(cause, w)
 	}
 }
 
@@ -168,8 +169,7 @@ func (e *event) setRun(r writeRun) {
 	e.writes = append(e.writes, r)
 }
 
-// noteWrite notes that the event is the likely cause of a write, and reports whether that begins a run. No worker waits for
-// a routine write: it begins none.
+// noteWrite notes that the event is the likely cause of a write, and reports whether that begins a run.
 func (e *event) noteWrite(w *write, c *candidates, woken bool) (begins bool) {
 	taken := c.takenFor(e)
 	if base := w.baseEvent; base != nil && !w.began.Before(base.seen()) { // it was taken after that event
@@ -179,16 +179,14 @@ func (e *event) noteWrite(w *write, c *candidates, woken bool) (begins bool) {
 	defer e.mu.Unlock()
 	r := e.runOf(w.client)
 	continues := (w.again == e || r.isContinuedBy(w, c.read, maxPause)) && len(r.targets) < maxTargets
-	if begins = !continues && !w.routine; begins {
+	if begins = !continues; begins {
 		r = writeRun{by: w.client.name, taken: taken, began: w.began, woken: woken, prompt: w.isOthers(e) && w.began.Sub(later(e.at, e.unseen)) <= promptTime}
 	}
-	if begins || continues {
-		r.last = later(r.last, w.began)
-		r.answered, r.failed, r.made = later(r.answered, w.answered), w.failed, w.made
-		r.names = w.names
-		r.targets, r.wrote = append(r.targets, w.target), append(r.wrote, w.mentioned)
-		e.setRun(r)
-	}
+	r.last = later(r.last, w.began)
+	r.answered, r.failed, r.made = later(r.answered, w.answered), w.failed, w.made
+	r.names = w.names
+	r.targets, r.wrote = append(r.targets, w.target), append(r.wrote, w.mentioned)
+	e.setRun(r)
 	return begins
 }
 
