@@ -157,7 +157,7 @@ func (c *statusCommand) write(out io.Writer, s status) error {
 		return err
 	}
 	width := statusWidth()
-	failing := slices.Concat(ui.EndedOperatorLines(s.Snapshot), failedWriteLines(s.FailedWrite), ui.FailingWriteLines(s.FailingWrites), ui.IgnoredWebhookLines(s.Snapshot))
+	failing := slices.Concat(ui.EndedOperatorLines(s.Snapshot), failedWriteLines(s.FailedWrite), ui.FailingWriteLines(s.FailingWrites), ui.IgnoredWebhookLines(s.Snapshot), ui.UnreadMetricsLines(s.Snapshot))
 	var objects bytes.Buffer // what is wrong with them
 	err := ui.WriteUnhealthy(&objects, s.Unhealthy, s.Time, width)
 	if len(s.Unhealthy) > 0 {
