@@ -156,10 +156,11 @@ traffic: build ## record in bin/traffic.jsonl what an operator with bin/operator
 seed: ## record the objects that upstream creates in an empty store
 	go run ./apiserver/seed/generate -o apiserver/seed
 
+# The tests of ui/explain read what those of controllers write.
 golden: ## rewrite golden files
+	go test ./controllers ./controllers/recording -run "UpToDate|Catalogue|LogTexts" -update
 	go test ./ui ./ui/explain ./ui/live ./ui/report ./observe/scrape ./observe/trace -update
 	cd tools && go test ./bench ./screen -update
-	go test ./controllers ./controllers/recording -run "UpToDate|Catalogue|LogTexts" -update
 
 help: ## print this list
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/'

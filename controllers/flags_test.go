@@ -2,6 +2,7 @@ package controllers
 
 import (
 	"errors"
+	"fmt"
 	"log/slog"
 	"slices"
 	"strings"
@@ -14,6 +15,7 @@ import (
 	"k8s.io/kubernetes/cmd/kube-controller-manager/names"
 
 	"github.com/ctrlplane/ctrlplane/control"
+	"github.com/ctrlplane/ctrlplane/internal/testutil"
 	"github.com/ctrlplane/ctrlplane/internal/usage"
 	"github.com/ctrlplane/ctrlplane/ui/explain"
 )
@@ -85,6 +87,19 @@ func TestFlagsOfScaledController(t *testing.T) {
 			t.Errorf("got %+v, want %s", f, value)
 		}
 	}
+}
+
+// The explain pages show the defaults of flags: the tests of ui/explain, which does not link Kubernetes, read them from a file.
+func TestDefaultFlagsAreUpToDate(t *testing.T) {
+	list, err := DefaultFlags()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b strings.Builder
+	for _, f := range list {
+		fmt.Fprintf(&b, "%s\t%s\t%s\n", f.Set, f.Name, f.Default)
+	}
+	testutil.Golden(t, "../ui/explain/testdata/flags.tsv", []byte(b.String()))
 }
 
 func TestDefaultFlags(t *testing.T) {

@@ -7,9 +7,9 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// explainBinding names the role and the ServiceAccounts of a binding that do not exist. A ClusterRoleBinding
+// doubtBinding names the role and the ServiceAccounts of a binding that do not exist. A ClusterRoleBinding
 // has the same fields.
-func (s *reasonSearch) explainBinding(u *unstructured.Unstructured, binding *rbacv1.RoleBinding) string {
+func (s *reasonSearch) doubtBinding(u *unstructured.Unstructured, binding *rbacv1.RoleBinding) string {
 	resource, namespace := rbacv1.SchemeGroupVersion.WithResource("roles"), u.GetNamespace()
 	if binding.RoleRef.Kind == "ClusterRole" {
 		resource, namespace = rbacv1.SchemeGroupVersion.WithResource("clusterroles"), ""

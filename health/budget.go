@@ -14,18 +14,18 @@ import (
 	"github.com/ctrlplane/ctrlplane/internal/words"
 )
 
-// explainDisruptionBudget says that a PodDisruptionBudget never allows an eviction, protects no Pod, or shares Pods with another one.
-func (s *reasonSearch) explainDisruptionBudget(u *unstructured.Unstructured, budget *policyv1.PodDisruptionBudget) string {
+// doubtDisruptionBudget says that a PodDisruptionBudget never allows an eviction, protects no Pod, or shares Pods with another one.
+func (s *reasonSearch) doubtDisruptionBudget(u *unstructured.Unstructured, budget *policyv1.PodDisruptionBudget) string {
 	effect := ""
 	if !isUnobserved(u) {
-		effect = s.explainAllowance(u, budget)
+		effect = s.doubtAllowance(u, budget)
 	}
-	return joinTexts(effect, s.explainSharedPods(budget))
+	return joinTexts(effect, s.doubtSharedPods(budget))
 }
 
-// explainAllowance says that a PodDisruptionBudget never allows an eviction, or protects no Pod. Its controller counts none also if it
+// doubtAllowance says that a PodDisruptionBudget never allows an eviction, or protects no Pod. Its controller counts none also if it
 // cannot tell how many there should be.
-func (s *reasonSearch) explainAllowance(u *unstructured.Unstructured, budget *policyv1.PodDisruptionBudget) string {
+func (s *reasonSearch) doubtAllowance(u *unstructured.Unstructured, budget *policyv1.PodDisruptionBudget) string {
 	status := &budget.Status
 	if c, _ := findCondition(u, policyv1.DisruptionAllowedCondition); c.Reason == policyv1.SyncFailedReason {
 		return "its " + describeCondition(c, "")
@@ -50,8 +50,8 @@ func (s *reasonSearch) explainAllowance(u *unstructured.Unstructured, budget *po
 // maxShared is how many Pods and PodDisruptionBudgets are named that share each other.
 const maxShared = 3
 
-// explainSharedPods says that another PodDisruptionBudget selects Pods of one, too: the API server refuses to evict those.
-func (s *reasonSearch) explainSharedPods(budget *policyv1.PodDisruptionBudget) string {
+// doubtSharedPods says that another PodDisruptionBudget selects Pods of one, too: the API server refuses to evict those.
+func (s *reasonSearch) doubtSharedPods(budget *policyv1.PodDisruptionBudget) string {
 	selector, err := metav1.LabelSelectorAsSelector(budget.Spec.Selector)
 	if err != nil || budget.Spec.Selector == nil || len(s.budgetsIn(budget.Namespace)) < 2 { // without a selector it selects nothing, but its text is that of all
 		return ""
@@ -78,8 +78,8 @@ func (s *reasonSearch) explainSharedPods(budget *policyv1.PodDisruptionBudget) s
 	return fmt.Sprintf("its %s %s cannot be evicted: "+budgets+" %s, too, and an eviction supports only one for each Pod", pod, words.First(shared, maxShared), words.First(by, maxShared), it)
 }
 
-// explainSeveralBudgets says that the API server refuses to evict a Pod because several PodDisruptionBudgets select it.
-func (s *reasonSearch) explainSeveralBudgets(u *unstructured.Unstructured) string {
+// doubtSeveralBudgets says that the API server refuses to evict a Pod because several PodDisruptionBudgets select it.
+func (s *reasonSearch) doubtSeveralBudgets(u *unstructured.Unstructured) string {
 	if !needsBudget(u) {
 		return ""
 	}
@@ -112,7 +112,7 @@ func namesOf(budgets []selectingBudget, pod labels.Set) (names []string) {
 	return names
 }
 
-// disruptions are the PodDisruptionBudgets and Pods in a namespace, for searches that share lists.
+// disruptions are the PodDisruptionBudgets and Pods in a namespace, for searches that share a cache.
 type disruptions struct {
 	budgets []selectingBudget
 	pods    []labeledPod
@@ -131,7 +131,7 @@ type sharedPods struct{ budgets, pods []string }
 
 // budgetsIn returns the PodDisruptionBudgets in a namespace. That they cannot be listed is not an error of the search.
 func (s *reasonSearch) budgetsIn(namespace string) []selectingBudget {
-	known := s.lists.disruptionsIn(namespace)
+	known := s.cache.disruptionsIn(namespace)
 	if known.budgets != nil {
 		return known.budgets
 	}
@@ -149,13 +149,13 @@ func (s *reasonSearch) budgetsIn(namespace string) []selectingBudget {
 	return known.budgets
 }
 
-// podsFor returns the Pods in a namespace, at least those that a selector matches, up to a limit: searches that share lists take
+// podsFor returns the Pods in a namespace, at least those that a selector matches, up to a limit: searches that share a cache take
 // one list for all selectors.
 func (s *reasonSearch) podsFor(namespace string, selector labels.Selector, limit int64) (pods []labeledPod) {
-	if s.lists.single {
+	if s.single {
 		return labeledPods(s.list(coreResource("pods"), namespace, metav1.ListOptions{LabelSelector: selector.String(), Limit: limit}))
 	}
-	known := s.lists.disruptionsIn(namespace)
+	known := s.cache.disruptionsIn(namespace)
 	list := s.listAll(coreResource("pods"), namespace) // records the error if there is one
 	if known.pods == nil {
 		known.pods = labeledPods(list)
@@ -174,7 +174,7 @@ func labeledPods(list []unstructured.Unstructured) []labeledPod {
 // sharedPods returns the Pods in a namespace that several PodDisruptionBudgets select, at least those that a selector matches.
 func (s *reasonSearch) sharedPods(namespace string, selector labels.Selector) []sharedPods {
 	pods, budgets := s.podsFor(namespace, selector, maxListed), s.budgetsIn(namespace)
-	known := s.lists.disruptionsIn(namespace)
+	known := s.cache.disruptionsIn(namespace)
 	if known.shared != nil {
 		return known.shared
 	}

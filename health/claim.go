@@ -79,13 +79,13 @@ type podOfClaim struct {
 }
 
 // podsOfClaim returns the Pods that keep a claim, as upstream's controller counts them. It lists the Pods of a namespace once for
-// searches that share lists.
+// searches that share a cache.
 func (s *reasonSearch) podsOfClaim(u *unstructured.Unstructured) (users []unstructured.Unstructured) {
 	namespace := u.GetNamespace()
-	if s.lists.podsOfClaims[namespace] == nil {
-		s.lists.podsOfClaims[namespace] = indexClaims(s.list(coreResource("pods"), namespace, metav1.ListOptions{}))
+	if s.cache.podsOfClaims[namespace] == nil {
+		s.cache.podsOfClaims[namespace] = indexClaims(s.list(coreResource("pods"), namespace, metav1.ListOptions{}))
 	}
-	for _, user := range s.lists.podsOfClaims[namespace][u.GetName()] {
+	for _, user := range s.cache.podsOfClaims[namespace][u.GetName()] {
 		if !user.ephemeral || metav1.IsControlledBy(u, &user.pod) {
 			users = append(users, user.pod)
 		}
@@ -153,8 +153,8 @@ func explainRelease(of *corev1.ObjectReference) string {
 	return fmt.Sprintf("the PersistentVolumeClaim %s/%s that it was bound to was deleted, and no claim can use it until its spec.claimRef is removed", of.Namespace, of.Name)
 }
 
-// explainVolume says that a volume cannot be used or was not deleted; "" if it can.
-func (s *reasonSearch) explainVolume(_ *unstructured.Unstructured, v *corev1.PersistentVolume) string {
+// doubtVolume says that a volume cannot be used or was not deleted; "" if it can.
+func (s *reasonSearch) doubtVolume(_ *unstructured.Unstructured, v *corev1.PersistentVolume) string {
 	retains := v.Spec.PersistentVolumeReclaimPolicy == corev1.PersistentVolumeReclaimRetain
 	switch {
 	case v.Status.Phase == corev1.VolumeReleased && v.Spec.ClaimRef != nil && retains:

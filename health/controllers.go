@@ -18,19 +18,19 @@ func (s *reasonSearch) explainStopped(controller, would string) string {
 	if s.records == nil {
 		return ""
 	}
-	if s.lists.stopped == nil {
-		s.lists.stopped = map[string]string{}
+	if s.cache.stopped == nil {
+		s.cache.stopped = map[string]string{}
 		now, err := s.records.Snapshot(s.ctx)
 		if err != nil || now.Process.StandbyReason() != "" { // another process runs them
 			return ""
 		}
 		for _, c := range now.Controllers {
 			if c.State == observe.StateOff || c.State == observe.StateFailed {
-				s.lists.stopped[c.Name] = cmp.Or(c.Reason, c.State)
+				s.cache.stopped[c.Name] = cmp.Or(c.Reason, c.State)
 			}
 		}
 	}
-	why := s.lists.stopped[controller]
+	why := s.cache.stopped[controller]
 	if why == "" {
 		return ""
 	}

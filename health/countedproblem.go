@@ -24,21 +24,19 @@ const maxUnready = 10 * time.Second
 func ProblemOf(obj any, now time.Time) (kind observe.ProblemKind, due time.Time) {
 	switch o := obj.(type) {
 	case *corev1.Pod:
-		return problemOfPod(o, now)
+		return countedPodProblem(o, now)
 	case *batchv1.Job:
-		for _, c := range o.Status.Conditions {
-			if c.Type == batchv1.JobFailed && c.Status == corev1.ConditionTrue && o.DeletionTimestamp == nil {
-				return observe.HasFailed, time.Time{}
-			}
+		if jobEnd(o).Type == jobFailed && o.DeletionTimestamp == nil {
+			return observe.HasFailed, time.Time{}
 		}
 	case *corev1.Node:
-		return problemOfNode(o, now)
+		return countedNodeProblem(o, now)
 	}
 	return "", time.Time{}
 }
 
-// problemOfNode finds nothing in a Node whose kubelet, and the node controllers, have not reported yet whether it is ready.
-func problemOfNode(node *corev1.Node, now time.Time) (kind observe.ProblemKind, due time.Time) {
+// countedNodeProblem finds nothing in a Node whose kubelet, and the node controllers, have not reported yet whether it is ready.
+func countedNodeProblem(node *corev1.Node, now time.Time) (kind observe.ProblemKind, due time.Time) {
 	i := slices.IndexFunc(node.Status.Conditions, func(c corev1.NodeCondition) bool { return c.Type == corev1.NodeReady })
 	if i < 0 || node.Status.Conditions[i].Status == corev1.ConditionTrue || node.DeletionTimestamp != nil {
 		return "", time.Time{}
@@ -53,7 +51,7 @@ func problemOfNode(node *corev1.Node, now time.Time) (kind observe.ProblemKind, 
 	return observe.NotReady, time.Time{}
 }
 
-func problemOfPod(pod *corev1.Pod, now time.Time) (kind observe.ProblemKind, due time.Time) {
+func countedPodProblem(pod *corev1.Pod, now time.Time) (kind observe.ProblemKind, due time.Time) {
 	switch {
 	case pod.DeletionTimestamp != nil, pod.Status.Phase == corev1.PodSucceeded:
 		return "", time.Time{}
@@ -65,7 +63,7 @@ func problemOfPod(pod *corev1.Pod, now time.Time) (kind observe.ProblemKind, due
 	case len(pod.Status.ContainerStatuses) > 0 && areReady(pod.Status.InitContainerStatuses) && areReady(pod.Status.ContainerStatuses):
 		return "", time.Time{} // as most of many Pods: this is quick
 	}
-	if kind = findPodProblem(pod).kind; kind != "" {
+	if kind = podProblem(pod).kind; kind != "" {
 		return kind, time.Time{}
 	}
 	due = latestStart(pod)

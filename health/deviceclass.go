@@ -9,8 +9,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// explainDeviceClasses names the DeviceClasses of a ResourceClaim that do not exist, of each request for which none exists.
-func (s *reasonSearch) explainDeviceClasses(u *unstructured.Unstructured, claim *resourcev1.ResourceClaim) string {
+// doubtResourceClaim names the DeviceClasses of a ResourceClaim that do not exist, of each request for which none exists.
+func (s *reasonSearch) doubtResourceClaim(u *unstructured.Unstructured, claim *resourcev1.ResourceClaim) string {
 	if u.GroupVersionKind().Version != resourcev1.SchemeGroupVersion.Version {
 		return ""
 	}

@@ -11,7 +11,7 @@
 //   - customRules: custom kinds with other conventions, as those of Argo, whose phase decides;
 //   - conditionsOfSuccess and conditionsOfFailure: what makes it doubtful that another custom resource is healthy, and
 //     decides if kstatus cannot read its status;
-//   - needs: kinds of Kubernetes that are healthy without what they need to have an effect, which is doubtful, too.
+//   - doubtRules: what makes it doubtful that a healthy object of a kind of Kubernetes has the effect that its user expects.
 //
 // Why an object is not healthy is another question: explainKind and explainDeletion have the rules of kinds of Kubernetes,
 // and explainItself what is said of all others. CONTRIBUTING.md, "A health rule", says how to add one.
@@ -19,10 +19,10 @@
 // The files:
 //
 //   - the state of an object: state.go (StateOf), stricterrules.go, customrules.go, unreadable.go; conditions.go reads
-//     conditions, obstacles.go finds those for which an object waits; suspended.go, expired.go (Jobs that were deleted);
+//     conditions, obstacles.go finds those for which an object waits; suspended.go, jobend.go, expired.go (Jobs that were deleted);
 //     kinds.go, ref.go and resource.go identify kinds and objects;
-//   - what makes it doubtful that an object is healthy: doubt.go, missingstatus.go; needs.go, with needed.go, service.go,
-//     endpoints.go, ingress.go, binding.go, deviceclass.go, budget.go, workloadneeds.go, scheduledjobs.go, podnode.go,
+//   - what makes it doubtful that an object is healthy: doubt.go, missingstatus.go; doubtrules.go, with needed.go, service.go,
+//     endpoints.go, ingress.go, binding.go, deviceclass.go, budget.go, workloaddoubts.go, scheduledjobs.go, podnode.go,
 //     unservedowner.go;
 //   - why it is not healthy: why.go (Why), search.go, event.go; pod.go, with container.go, unschedulable.go, kill.go, revision.go,
 //     simulation.go and network.go; workload.go, nextpod.go, spec.go, claim.go; owned.go and inventory.go for custom

@@ -21,8 +21,9 @@ var (
 	conditionsOfFailure = []string{"Failed", "Degraded", "InvalidSpec"}
 )
 
-// addDoubt notes what makes it doubtful that an object is healthy that kstatus takes for current.
-func (s *State) addDoubt(u *unstructured.Unstructured) {
+// addConditionDoubt notes the conditions of a custom resource that make it doubtful that it is healthy although kstatus calls it
+// Current.
+func (s *State) addConditionDoubt(u *unstructured.Unstructured) {
 	if s.Status != Current || !kinds.IsCustom(kindOf(u)) || hasCustomRule(u) {
 		return
 	}
@@ -69,17 +70,16 @@ func staleConditions(u *unstructured.Unstructured) string {
 // DoubtOf returns a function that returns [State.Doubt] of an object that is healthy to Wait. It says nothing of a
 // Service whose Pods are not healthy, which the caller judges as well, and of what cannot be read. It is not safe for concurrent use.
 func (w *Waiter) DoubtOf(ctx context.Context) func(*unstructured.Unstructured) string {
-	ctx, lists := requestlog.Discard(ctx), newSharedLists()
-	lists.skipPods = true
+	ctx, cache := requestlog.Discard(ctx), newSearchCache()
 	return func(u *unstructured.Unstructured) string {
 		s := StateOf(u)
-		_ = s.addNeeds(w.newSearch(ctx, lists), u) // the object is healthy all the same
+		_ = s.addRuleDoubt(w.newSearch(ctx, searchOptions{skipPods: true}, cache), u) // the object is healthy all the same
 		return s.Doubt
 	}
 }
 
-// reportDoubts passes on the states of those of the objects that Wait waited for which lack what they need. What they need may
-// come into being after them, and so it is called at the end of the wait. If some objects are not healthy then, it leaves out
+// reportDoubts passes on the states of those of the objects that Wait waited for of which a rule doubts that they have an effect. What
+// they need may be created after them, and so it is called at the end of the wait. If some objects are not healthy then, it leaves out
 // Services whose Pods are not.
 func (w *Waiter) reportDoubts(ctx context.Context, t *tracker) {
 	if t.Doubtful == nil || t.Gone {
@@ -87,25 +87,24 @@ func (w *Waiter) reportDoubts(ctx context.Context, t *tracker) {
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), reasonTimeout)
 	defer cancel()
-	lists := newSharedLists()
-	lists.skipPods = !t.allSatisfied()
+	options, cache := searchOptions{skipPods: !t.allSatisfied()}, newSearchCache()
 	for i := range t.objects {
 		e := &t.objects[i]
 		doubtful := e.State
-		_ = doubtful.addNeeds(w.newSearch(ctx, lists), e.object) // as DoubtOf
+		_ = doubtful.addRuleDoubt(w.newSearch(ctx, options, cache), e.object) // as DoubtOf
 		if doubtful.Doubt != e.Doubt {
 			t.Doubtful(doubtful)
 		}
 	}
 }
 
-// addNeeds notes what an object lacks that is healthy to kstatus.
-func (s *State) addNeeds(search *reasonSearch, u *unstructured.Unstructured) error {
+// addRuleDoubt notes what findDoubt says of an object that is healthy to kstatus.
+func (s *State) addRuleDoubt(search *reasonSearch, u *unstructured.Unstructured) error {
 	if s.Status != Current || s.Doubt != "" {
 		return nil
 	}
 	var err error
-	if s.Doubt, err = search.explainNeeds(u); s.Doubt != "" {
+	if s.Doubt, err = search.findDoubt(u); s.Doubt != "" {
 		s.Message = strings.TrimSuffix(s.Message, ".") + ", but " + s.Doubt
 	}
 	return err

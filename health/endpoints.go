@@ -15,9 +15,9 @@ import (
 	"github.com/ctrlplane/ctrlplane/internal/requestkind"
 )
 
-// explainManualEndpoints says why a Service without a selector has no ready endpoint; "" if it has one. Its user makes EndpointSlices
+// doubtManualEndpoints says why a Service without a selector has no ready endpoint; "" if it has one. Its user makes EndpointSlices
 // for it, or Endpoints, which endpointslice-mirroring-controller copies.
-func (s *reasonSearch) explainManualEndpoints(svc *corev1.Service) string {
+func (s *reasonSearch) doubtManualEndpoints(svc *corev1.Service) string {
 	if svc.Namespace == metav1.NamespaceDefault && svc.Name == "kubernetes" { // the API server's, which makes none with a loopback address
 		return ""
 	}

@@ -78,14 +78,9 @@ func newestEvent(events []*corev1.Event, wanted func(*corev1.Event) bool) (newes
 	return newest
 }
 
-// eventsAbout lists the events about an object.
+// eventsAbout returns the events about an object.
 func (s *reasonSearch) eventsAbout(u *unstructured.Unstructured) (events []*corev1.Event) {
-	namespace := u.GetNamespace()
-	if namespace == "" {
-		namespace = metav1.NamespaceDefault // for objects without a namespace
-	}
-	o := metav1.ListOptions{FieldSelector: fields.OneTermEqualSelector("involvedObject.uid", string(u.GetUID())).String()}
-	for _, item := range s.listRelated(coreResource("events"), u, namespace, involvedUID, o) {
+	for _, item := range s.listEvents(u) {
 		e := &corev1.Event{}
 		if err := convertObject(&item, e); err != nil {
 			s.recordError(err)
@@ -94,6 +89,19 @@ func (s *reasonSearch) eventsAbout(u *unstructured.Unstructured) (events []*core
 		events = append(events, e)
 	}
 	return events
+}
+
+// listEvents lists the events about an object, those alone if only one is explained, as there may be many others.
+func (s *reasonSearch) listEvents(u *unstructured.Unstructured) []unstructured.Unstructured {
+	resource, namespace := coreResource("events"), u.GetNamespace()
+	if namespace == "" {
+		namespace = metav1.NamespaceDefault // for objects without a namespace
+	}
+	if !s.single {
+		return s.listRelated(resource, namespace, involvedUID)[u.GetUID()]
+	}
+	selector := fields.OneTermEqualSelector("involvedObject.uid", string(u.GetUID())).String()
+	return groupByUID(s.list(resource, namespace, metav1.ListOptions{FieldSelector: selector}), involvedUID)[u.GetUID()]
 }
 
 func isWarning(e *corev1.Event) bool { return e.Type == corev1.EventTypeWarning }

@@ -64,17 +64,17 @@ func (w *Waiter) examineObject(ctx context.Context, u *unstructured.Unstructured
 		s.addMissingStatus(u, resource)
 	}
 	if s.Status != Current {
-		lists := newListsOfOne()
-		lists.skipPrograms = skipPrograms && (s.Ref.GroupKind() == podKind || s.Ref.GroupKind() == jobKind)
-		found := w.explainState(ctx, &trackedObject{State: s, object: u}, false, lists)
+		isRun := s.Ref.GroupKind() == podKind || s.Ref.GroupKind() == jobKind
+		search := w.newSearch(ctx, searchOptions{skipPrograms: skipPrograms && isRun}, nil)
+		found := search.explainState(&trackedObject{State: s, object: u}, false)
 		found.noteExpiry(u, true)
 		s = found.State
 		s.Message = found.Reason
 		return s, nil
 	}
 	s.Node = nodeOf(u)
-	search := w.newSearch(ctx, newListsOfOne())
-	if err := s.addNeeds(search, u); err != nil {
+	search := w.newSearch(ctx, searchOptions{}, nil)
+	if err := s.addRuleDoubt(search, u); err != nil {
 		return State{}, fmt.Errorf("health: %s: %w", s.Ref, err)
 	}
 	return s, nil

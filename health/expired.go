@@ -8,7 +8,6 @@ import (
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
@@ -23,14 +22,8 @@ func hasExpired(u *unstructured.Unstructured, at time.Time) bool {
 	if kindOf(u) != jobKind || convertObject(u, &job) != nil || job.Spec.TTLSecondsAfterFinished == nil {
 		return false
 	}
-	i := slices.IndexFunc(job.Status.Conditions, func(c batchv1.JobCondition) bool {
-		return (c.Type == batchv1.JobComplete || c.Type == batchv1.JobFailed) && c.Status == corev1.ConditionTrue
-	})
-	if i < 0 {
-		return false
-	}
-	ttl := time.Duration(*job.Spec.TTLSecondsAfterFinished) * time.Second
-	return !at.Before(job.Status.Conditions[i].LastTransitionTime.Add(ttl))
+	end, ttl := jobEnd(&job), time.Duration(*job.Spec.TTLSecondsAfterFinished)*time.Second
+	return end.Type != "" && !at.Before(end.LastTransitionTime.Add(ttl))
 }
 
 // minLogTime is how long a log has to be there for users to read it.
@@ -116,7 +109,7 @@ func (w *Waiter) ReadExpired(ctx context.Context, e Expired) (u *unstructured.Un
 		return nil, "", err
 	}
 	if StateOf(u).Status != Current {
-		reason = past.why(ctx, u, nil)
+		reason = past.newSearch(ctx, searchOptions{}, nil).why(u)
 	}
 	return u, reason, nil
 }

@@ -93,9 +93,9 @@ func newCluster(t *testing.T, manifests ...string) *cluster {
 	return c
 }
 
-// Why says why an object is not healthy, without lists that several objects share.
+// Why says why an object is not healthy, of one that is examined alone.
 func (c *cluster) Why(ctx context.Context, u *unstructured.Unstructured) string {
-	return c.why(ctx, u, nil)
+	return c.newSearch(ctx, searchOptions{}, nil).why(u)
 }
 
 // serve adds a kind. It must not run concurrently with discovery.

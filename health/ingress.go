@@ -12,9 +12,9 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// explainIngress names the IngressClass, the Services, their ports and the Secrets that an Ingress refers to and that do not
+// doubtIngress names the IngressClass, the Services, their ports and the Secrets that an Ingress refers to and that do not
 // exist.
-func (s *reasonSearch) explainIngress(u *unstructured.Unstructured, ingress *networkingv1.Ingress) string {
+func (s *reasonSearch) doubtIngress(u *unstructured.Unstructured, ingress *networkingv1.Ingress) string {
 	var backends []networkingv1.IngressBackend
 	if ingress.Spec.DefaultBackend != nil {
 		backends = append(backends, *ingress.Spec.DefaultBackend)
@@ -33,7 +33,7 @@ func (s *reasonSearch) explainIngress(u *unstructured.Unstructured, ingress *net
 	}
 	for _, b := range backends {
 		if b.Service != nil {
-			texts = append(texts, s.explainIngressBackend(u.GetNamespace(), b.Service))
+			texts = append(texts, s.doubtIngressBackend(u.GetNamespace(), b.Service))
 		}
 	}
 	for _, tls := range ingress.Spec.TLS {
@@ -45,8 +45,8 @@ func (s *reasonSearch) explainIngress(u *unstructured.Unstructured, ingress *net
 	return joinFirst(slices.Compact(texts))
 }
 
-// explainIngressBackend says that a Service or its port does not exist; "" if it does.
-func (s *reasonSearch) explainIngressBackend(namespace string, b *networkingv1.IngressServiceBackend) string {
+// doubtIngressBackend says that a Service or its port does not exist; "" if it does.
+func (s *reasonSearch) doubtIngressBackend(namespace string, b *networkingv1.IngressServiceBackend) string {
 	u, missing := s.need(coreResource("services"), namespace, b.Name)
 	var svc corev1.Service
 	switch {

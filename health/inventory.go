@@ -10,7 +10,7 @@ import (
 	"github.com/ctrlplane/ctrlplane/internal/kinds"
 )
 
-// maxApplied is how many objects of inventories are read, one by one, for all searches that share lists.
+// maxApplied is how many objects of inventories are read, one by one, for all searches that share a cache.
 const maxApplied = 100
 
 // listUnhealthyApplied reads the objects that a custom resource has in its inventory, as those of Flux do, and returns those
@@ -32,14 +32,14 @@ func (s *reasonSearch) listUnhealthyApplied(u *unstructured.Unstructured) (bad [
 
 // readApplied reads an object of an inventory, once; nil if it does not exist, or if too many were read.
 func (s *reasonSearch) readApplied(r Ref) *unstructured.Unstructured {
-	applied, known := s.lists.applied[r]
-	if known || len(s.lists.applied) >= maxApplied {
+	applied, known := s.cache.applied[r]
+	if known || len(s.cache.applied) >= maxApplied {
 		return applied
 	}
 	if found := s.findKind(r.GroupVersionKind); found.err == nil {
 		applied = s.get(found.GroupVersionResource, r.Namespace, r.Name)
 	}
-	s.lists.applied[r] = applied
+	s.cache.applied[r] = applied
 	return applied
 }
 

@@ -52,8 +52,7 @@ func (w *Waiter) List(ctx context.Context, kind string) (Listing, error) {
 		return Listing{}, fmt.Errorf("unknown kind %q: %s", kind, mapper.Hint(ctx, kind, "use a name that kubectl accepts, such as pods or deploy"))
 	}
 	l := Listing{Kind: m.GroupVersionKind.Kind}
-	explained, lists := 0, newSharedLists()
-	lists.skipOwned = true
+	explained, cache := 0, newSearchCache()
 	o := metav1.ListOptions{Limit: maxListed}
 	for l.Total < maxExamined {
 		page, err := w.objects.Resource(m.Resource).List(ctx, o)
@@ -68,7 +67,7 @@ func (w *Waiter) List(ctx context.Context, kind string) (Listing, error) {
 			s := StateOf(u)
 			if s.Status != Current && explained < maxExplained {
 				explained++
-				s.Message = w.why(ctx, u, lists)
+				s.Message = w.newSearch(ctx, searchOptions{skipOwned: true}, cache).why(u)
 			}
 			l.add(Listed{observe.Object{
 				Group: m.Resource.Group, Resource: m.Resource.Resource, Kind: l.Kind,

@@ -81,7 +81,7 @@ func (s *reasonSearch) nameRemaining(u *unstructured.Unstructured) string {
 	defer s.ignoreErrors()()
 	c, _ := findCondition(u, string(corev1.NamespaceContentRemaining))
 	remaining, ctx := remainingCount.FindAllStringSubmatch(c.Message, -1), s.ctx
-	if limit := s.lists.naming; limit != nil && len(remaining) > 0 {
+	if limit := s.options.naming; limit != nil && len(remaining) > 0 {
 		if limit.namespaces == 0 {
 			return ""
 		}
@@ -132,7 +132,7 @@ func describeRemaining(u *unstructured.Unstructured) string {
 // listRemaining lists the first objects of a resource in a namespace, and returns how many it has; as many as reported if that
 // is not known.
 func (s *reasonSearch) listRemaining(ctx context.Context, resource, namespace string, reported int64) ([]unstructured.Unstructured, int64) {
-	m, err := s.lists.mapper(s.kinds).Find(ctx, resource)
+	m, err := s.cache.mapper(s.kinds).Find(ctx, resource)
 	if err != nil {
 		return nil, reported
 	}

@@ -27,15 +27,15 @@ type readAnswer struct {
 	err    error
 }
 
-// read reads an object, only once for searches that share lists. It is not an error of the search if that fails.
+// read reads an object, only once for searches that share a cache. It is not an error of the search if that fails.
 func (s *reasonSearch) read(o neededObject) readAnswer {
-	answer, known := s.lists.reads[o]
+	answer, known := s.cache.reads[o]
 	if !known {
 		defer s.ignoreErrors()()
 		s.err = nil
 		answer.object = s.get(o.GroupVersionResource, o.namespace, o.name)
 		answer.err = s.err
-		s.lists.reads[o] = answer
+		s.cache.reads[o] = answer
 	}
 	return answer
 }

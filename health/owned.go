@@ -31,7 +31,7 @@ const maxOwnedDepth = 5
 // is not healthy, with the reason: the operator may say there what it waits for. Objects that have ended say what went wrong
 // before.
 func (s *reasonSearch) addOwned(text string, u *unstructured.Unstructured) string {
-	if u.GetNamespace() == "" || len(s.owners) >= maxOwnedDepth || s.lists.skipOwned {
+	if u.GetNamespace() == "" || len(s.owners) >= maxOwnedDepth || s.options.skipOwned {
 		return text
 	}
 	s.owners = append(s.owners, u.GetUID())

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	appsv1 "k8s.io/api/apps/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
@@ -153,6 +154,17 @@ func TestLevelsOfOwnedObjectsShareLists(t *testing.T) {
 	for r, want := range map[schema.GroupVersionResource]int{widgets: 1, pods: 1, deployments: 1, coreResource("events"): 3} {
 		if got := c.countLists(r); got != want {
 			t.Errorf("%s: listed %d times, want %d", r.Resource, got, want)
+		}
+	}
+}
+
+// One list of a resource has all of its objects and those that one controls, whatever is asked for first.
+func TestListOfAllAndOfOwned(t *testing.T) {
+	c := newCluster(t, justMade, newSet)
+	s, sets := c.newSearch(t.Context(), searchOptions{}, nil), appsv1.SchemeGroupVersion.WithResource("replicasets")
+	for range 2 {
+		if owned, all := s.listOwned(sets, parseObject(t, justMade)), s.listAll(sets, "shop"); len(owned) != 1 || len(all) != 1 || c.countLists(sets) != 1 {
+			t.Errorf("%d ReplicaSets of the Deployment, %d of all, after %d lists, want one of each", len(owned), len(all), c.countLists(sets))
 		}
 	}
 }

@@ -37,7 +37,7 @@ func (s *reasonSearch) explainWorstPod(pods []unstructured.Unstructured) string 
 			continue
 		}
 		others++
-		if found := podProblem(pod); worst == nil || cmp.Or(cmp.Compare(p.clarity, found.clarity), cmp.Compare(pod.GetName(), worst.GetName())) < 0 {
+		if found := problemOfUnstructured(pod); worst == nil || cmp.Or(cmp.Compare(p.clarity, found.clarity), cmp.Compare(pod.GetName(), worst.GetName())) < 0 {
 			worst, p = pod, found
 		}
 	}
@@ -53,7 +53,7 @@ func (s *reasonSearch) explainWorstPod(pods []unstructured.Unstructured) string 
 
 // explainPod explains why a Pod is not healthy.
 func (s *reasonSearch) explainPod(u *unstructured.Unstructured) string {
-	p := podProblem(u)
+	p := problemOfUnstructured(u)
 	return s.addSimulation(s.withDetails(u, p), u, p)
 }
 
@@ -119,40 +119,49 @@ type problem struct {
 	kind      observe.ProblemKind              // as ProblemOf counts it; empty if it does not
 }
 
-func podProblem(u *unstructured.Unstructured) problem {
+func problemOfUnstructured(u *unstructured.Unstructured) problem {
 	var pod corev1.Pod
 	if err := convertObject(u, &pod); err != nil {
 		return problem{text: err.Error()}
 	}
-	return findPodProblem(&pod)
+	return podProblem(&pod)
 }
 
-func findPodProblem(pod *corev1.Pod) problem {
+func podProblem(pod *corev1.Pod) problem {
 	if pod.Status.Phase == corev1.PodFailed {
 		return failureOf(pod)
 	}
 	if p, ok := containersProblem(pod); ok {
 		return p
 	}
-	for _, c := range pod.Status.Conditions {
-		if c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse {
-			if c.Reason == corev1.PodReasonUnschedulable {
-				return problem{clarity: clarityUnassigned, text: "unschedulable: " + cutUselessPreemption(c.Message), kind: observe.Unschedulable}
-			}
-			if c.Reason == corev1.PodReasonSchedulingGated && len(pod.Spec.SchedulingGates) > 0 {
-				return problem{clarity: clarityUnassigned, text: "SchedulingGated: " + describeGates(pod.Spec.SchedulingGates), gated: true}
-			}
-			return problem{clarity: clarityUnassigned, text: joinReason(c.Reason, c.Message)}
-		}
+	if p, ok := unassignedProblem(pod); ok {
+		return p
 	}
-	if pod.Spec.NodeName == "" {
-		text := "not assigned to a node by a scheduler"
+	return problemOnNode(pod)
+}
+
+// unassignedProblem returns the problem of a Pod that is not assigned to a node; false if it is.
+func unassignedProblem(pod *corev1.Pod) (p problem, ok bool) {
+	p.clarity = clarityUnassigned
+	i := slices.IndexFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {
+		return c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse
+	})
+	if i < 0 {
+		p.vague, p.text = true, "not assigned to a node by a scheduler"
 		if name := pod.Spec.SchedulerName; name != "" && name != corev1.DefaultSchedulerName {
-			text = fmt.Sprintf("not assigned to a node by scheduler %s (spec.schedulerName)", name)
+			p.text = fmt.Sprintf("not assigned to a node by scheduler %s (spec.schedulerName)", name)
 		}
-		return problem{clarity: clarityUnassigned, text: text, vague: true}
+		return p, pod.Spec.NodeName == ""
 	}
-	return nodeProblem(pod)
+	switch c := pod.Status.Conditions[i]; {
+	case c.Reason == corev1.PodReasonUnschedulable:
+		p.kind, p.text = observe.Unschedulable, "unschedulable: "+cutUselessPreemption(c.Message)
+	case c.Reason == corev1.PodReasonSchedulingGated && len(pod.Spec.SchedulingGates) > 0:
+		p.gated, p.text = true, "SchedulingGated: "+describeGates(pod.Spec.SchedulingGates)
+	default:
+		p.text = joinReason(c.Reason, c.Message)
+	}
+	return p, true
 }
 
 // describeGates names the scheduling gates of a Pod.
@@ -184,8 +193,8 @@ func failureOf(pod *corev1.Pod) problem {
 	return p
 }
 
-// nodeProblem returns the problem of a Pod that is assigned to a node.
-func nodeProblem(pod *corev1.Pod) problem {
+// problemOnNode returns the problem of a Pod that is assigned to a node.
+func problemOnNode(pod *corev1.Pod) problem {
 	if len(pod.Status.ContainerStatuses)+len(pod.Status.InitContainerStatuses) == 0 {
 		return problem{clarity: clarityStarting, text: fmt.Sprintf("the kubelet of node %s has not started it", pod.Spec.NodeName), vague: true, starting: true}
 	}

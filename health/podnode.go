@@ -9,12 +9,12 @@ import (
 	"github.com/ctrlplane/ctrlplane/internal/controllernames"
 )
 
-// explainHealthyPod says that a Pod is going to be deleted as its node does not exist, or that it cannot be evicted.
-func (s *reasonSearch) explainHealthyPod(u *unstructured.Unstructured) string {
+// doubtPod says that a Pod is going to be deleted as its node does not exist, or that it cannot be evicted.
+func (s *reasonSearch) doubtPod(u *unstructured.Unstructured) string {
 	if missing := s.explainMissingNode(u); missing != "" {
 		return missing
 	}
-	return s.explainSeveralBudgets(u)
+	return s.doubtSeveralBudgets(u)
 }
 
 // explainMissingNode says that a Pod is assigned to a node that does not exist; "" if it is not. The controller also deletes a Pod
@@ -38,7 +38,7 @@ func (s *reasonSearch) explainMissingNode(u *unstructured.Unstructured) string {
 	return text + ": " + controllernames.PodGarbageCollector + " is going to delete the Pod"
 }
 
-// getNode reads a Node, only once for searches that share lists. It is not an error of the search if that fails.
+// getNode reads a Node, only once for searches that share a cache. It is not an error of the search if that fails.
 func (s *reasonSearch) getNode(name string) readAnswer {
 	return s.read(neededObject{coreResource("nodes"), "", name})
 }

@@ -2,25 +2,76 @@ package health
 
 import (
 	"fmt"
+	"strconv"
+	"strings"
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-
-	"github.com/ctrlplane/ctrlplane/internal/words"
+	"k8s.io/utils/ptr"
 )
 
 // skippedStart is the reason of the event about a start that concurrencyPolicy Forbid has skipped: upstream reports it nowhere else.
 const skippedStart = "JobAlreadyActive"
 
-// explainCronJob says that the last start of a CronJob was skipped, or that its last Job to finish has failed.
-func (s *reasonSearch) explainCronJob(u *unstructured.Unstructured, cronJob *batchv1.CronJob) string {
-	return joinTexts(s.explainSkippedStart(u, cronJob), s.explainFailedJob(u))
+// doubtCronJob says that no date matches the schedule of a CronJob, that its last start was skipped, or that its last Job to
+// finish has failed.
+func (s *reasonSearch) doubtCronJob(u *unstructured.Unstructured, cronJob *batchv1.CronJob) string {
+	return joinTexts(doubtSchedule(cronJob), s.doubtSkippedStart(u, cronJob), s.doubtFailedJob(u))
 }
 
-func (s *reasonSearch) explainSkippedStart(u *unstructured.Unstructured, cronJob *batchv1.CronJob) string {
+// doubtSchedule says that a schedule never starts a Job, such as one for February 30th, which the API server accepts. A suspended
+// CronJob starts none anyway.
+func doubtSchedule(cronJob *batchv1.CronJob) string {
+	if ptr.Deref(cronJob.Spec.Suspend, false) || !hasNoDate(cronJob.Spec.Schedule) {
+		return ""
+	}
+	return fmt.Sprintf("its schedule %q never starts a Job: no date matches it", cronJob.Spec.Schedule)
+}
+
+// hasNoDate reports whether every day of a schedule is beyond the end of each of its months. One that restricts the days of the
+// week, too, starts Jobs on these; "@daily", and a prefix "TZ=", have another number of fields. The parser of upstream is in a module
+// that users of ctrlplanetest would have to require.
+func hasNoDate(schedule string) bool {
+	fields := strings.Fields(schedule)
+	return len(fields) == 5 && (fields[4] == "*" || fields[4] == "?") && firstDay(fields[2]) > lastDay(fields[3])
+}
+
+// firstDay returns the first day of a list of days of the month, ranges and steps; 0 if that is not known.
+func firstDay(days string) int {
+	first := 31
+	for days := range strings.SplitSeq(days, ",") {
+		start, _, _ := strings.Cut(days, "/")
+		start, _, _ = strings.Cut(start, "-")
+		day, err := strconv.Atoi(start)
+		if err != nil {
+			return 0
+		}
+		first = min(first, day)
+	}
+	return first
+}
+
+// lastDay returns the last day of the longest of a list of months; 31 if that is not known, as for a range: nearly all have
+// such a month.
+func lastDay(months string) int {
+	last := 0
+	for month := range strings.SplitSeq(months, ",") {
+		at, err := time.Parse("1", month)
+		if err != nil {
+			at, err = time.Parse("Jan", month)
+		}
+		if err != nil {
+			return 31
+		}
+		last = max(last, time.Date(2000, at.Month()+1, 0, 0, 0, 0, 0, time.UTC).Day()) // day 0 is the last one of the month before
+	}
+	return last
+}
+
+func (s *reasonSearch) doubtSkippedStart(u *unstructured.Unstructured, cronJob *batchv1.CronJob) string {
 	last := s.latestEvent(u, func(e *corev1.Event) bool { return e.Reason == skippedStart })
 	if last == nil || len(cronJob.Status.Active) == 0 || cronJob.Spec.ConcurrencyPolicy != batchv1.ForbidConcurrent {
 		return ""
@@ -35,35 +86,17 @@ func (s *reasonSearch) explainSkippedStart(u *unstructured.Unstructured, cronJob
 	return ""
 }
 
-// explainFailedJob says why the last Job to finish has failed; "" if it has not.
-func (s *reasonSearch) explainFailedJob(u *unstructured.Unstructured) string {
-	var last *unstructured.Unstructured
-	var at time.Time
+// doubtFailedJob says why the last Job to finish has failed; "" if it has not.
+func (s *reasonSearch) doubtFailedJob(u *unstructured.Unstructured) string {
+	var last metav1.Condition
+	name := ""
 	for _, job := range s.listOwned(jobResource, u) {
-		if finished := finishTime(&job); finished.After(at) {
-			last, at = &job, finished
+		if end := readJobEnd(&job); end.LastTransitionTime.After(last.LastTransitionTime.Time) {
+			last, name = end, job.GetName()
 		}
 	}
-	if last == nil {
+	if last.Type != jobFailed {
 		return ""
 	}
-	c, _ := findCondition(last, string(batchv1.JobFailed))
-	if c.Status != metav1.ConditionTrue {
-		return ""
-	}
-	return words.OneLine(fmt.Sprintf("its last Job to finish, %s, has failed: %s", last.GetName(), joinReason(c.Reason, c.Message)))
-}
-
-// finishTime returns when a Job has succeeded or failed; zero if it has not.
-func finishTime(u *unstructured.Unstructured) time.Time {
-	var job batchv1.Job
-	if convertObject(u, &job) != nil {
-		return time.Time{}
-	}
-	for _, c := range job.Status.Conditions {
-		if (c.Type == batchv1.JobComplete || c.Type == batchv1.JobFailed) && c.Status == corev1.ConditionTrue {
-			return c.LastTransitionTime.Time
-		}
-	}
-	return time.Time{}
+	return describeReason(fmt.Sprintf("its last Job to finish, %s, has failed", name), last)
 }

@@ -1,7 +1,6 @@
 package health
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 
@@ -45,27 +44,38 @@ func (s *reasonSearch) list(r schema.GroupVersionResource, namespace string, o m
 	return list.Items
 }
 
-// sharedLists are lists and reads that the searches for the reasons of several objects share: one list for
-// each object, or for each level of what it owns, would take too long. They are not safe for concurrent use.
-type sharedLists struct {
-	single    bool // only one object is explained: events, of which there may be many, are not shared
-	skipOwned bool // what custom resources own is not explained
-	skipPods  bool // a Service whose Pods are not healthy is not explained: they are judged themselves
-	// skipPrograms leaves out which programs of a Pod do not run: the caller says so.
-	skipPrograms bool
+// searchOptions are what the caller of a search does not want to know.
+type searchOptions struct {
+	skipOwned    bool         // what custom resources own is not explained
+	skipPods     bool         // a Service whose Pods are not healthy is not explained: they are judged themselves
+	skipPrograms bool         // which programs of a Pod do not run is left out: the caller says so
 	naming       *namingLimit // nil = without a limit
-	reads        map[neededObject]readAnswer
-	skipping     map[string]bool // whether programs of namespaces do not run
-	answers      map[listedResource]*listAnswer
-	custom       *customAnswer     // nil until it is asked for
-	stopped      map[string]string // why controllers do not run; nil until it is asked for
-	kinds        map[schema.GroupVersionKind]kindAnswer
-	names        *kinds.Mapper                      // nil until it is asked for
-	applied      map[Ref]*unstructured.Unstructured // of inventories
-	disruptions  map[string]*disruptions            // by namespace
-	nodes        []*corev1.Node                     // nil until they are asked for
+}
+
+// searchCache has the lists and reads that the searches for the reasons of several objects share: one list for
+// each object, or for each level of what it owns, would take too long. It is not safe for concurrent use.
+type searchCache struct {
+	lists       map[listedResource]*listAnswer
+	reads       map[neededObject]readAnswer
+	kinds       map[schema.GroupVersionKind]kindAnswer
+	applied     map[Ref]*unstructured.Unstructured // of inventories
+	skipping    map[string]bool                    // whether programs of namespaces do not run
+	disruptions map[string]*disruptions            // by namespace
 	// podsOfClaims are the Pods that use claims, by namespace and the claim's name.
 	podsOfClaims map[string]map[string][]podOfClaim
+	// The others are nil until they are asked for.
+	custom  *customAnswer
+	stopped map[string]string // why controllers do not run
+	names   *kinds.Mapper
+	nodes   []*corev1.Node
+}
+
+func newSearchCache() *searchCache {
+	return &searchCache{
+		lists: map[listedResource]*listAnswer{}, reads: map[neededObject]readAnswer{}, kinds: map[schema.GroupVersionKind]kindAnswer{},
+		applied: map[Ref]*unstructured.Unstructured{}, skipping: map[string]bool{}, disruptions: map[string]*disruptions{},
+		podsOfClaims: map[string]map[string][]podOfClaim{},
+	}
 }
 
 // customAnswer has the custom resources.
@@ -74,34 +84,19 @@ type customAnswer struct {
 	err       error
 }
 
-func newSharedLists() *sharedLists {
-	return &sharedLists{
-		answers: map[listedResource]*listAnswer{}, kinds: map[schema.GroupVersionKind]kindAnswer{}, applied: map[Ref]*unstructured.Unstructured{},
-		podsOfClaims: map[string]map[string][]podOfClaim{}, reads: map[neededObject]readAnswer{}, skipping: map[string]bool{},
-		disruptions: map[string]*disruptions{},
+func (c *searchCache) disruptionsIn(namespace string) *disruptions {
+	if c.disruptions[namespace] == nil {
+		c.disruptions[namespace] = &disruptions{}
 	}
-}
-
-func (l *sharedLists) disruptionsIn(namespace string) *disruptions {
-	if l.disruptions[namespace] == nil {
-		l.disruptions[namespace] = &disruptions{}
-	}
-	return l.disruptions[namespace]
+	return c.disruptions[namespace]
 }
 
 // mapper returns what maps the names of resources, for which it asks the server only once.
-func (l *sharedLists) mapper(server discovery.DiscoveryInterfaceWithContext) kinds.Mapper {
-	if l.names == nil {
-		l.names = new(kinds.NewMapper(server))
+func (c *searchCache) mapper(server discovery.DiscoveryInterfaceWithContext) kinds.Mapper {
+	if c.names == nil {
+		c.names = new(kinds.NewMapper(server))
 	}
-	return *l.names
-}
-
-// newListsOfOne returns the lists for the only object that is explained.
-func newListsOfOne() *sharedLists {
-	lists := newSharedLists()
-	lists.single = true
-	return lists
+	return *c.names
 }
 
 // kindAnswer has the resource of a kind, or why it has none.
@@ -111,12 +106,12 @@ type kindAnswer struct {
 	unserved string // why it is not served, once that was asked for
 }
 
-// findKind discovers a kind, only once for searches that share lists.
+// findKind discovers a kind, only once for searches that share a cache.
 func (s *reasonSearch) findKind(gvk schema.GroupVersionKind) kindAnswer {
-	found, known := s.lists.kinds[gvk]
+	found, known := s.cache.kinds[gvk]
 	if !known {
 		found.resource, found.err = (&Waiter{kinds: s.kinds, objects: s.objects}).findResource(s.ctx, gvk)
-		s.lists.kinds[gvk] = found
+		s.cache.kinds[gvk] = found
 	}
 	return found
 }
@@ -126,46 +121,56 @@ type listedResource struct {
 	namespace string
 }
 
-// listAnswer has the objects by the UID of the object that they belong to.
+// listAnswer has the objects of a resource.
 type listAnswer struct {
-	objects map[types.UID][]unstructured.Unstructured
+	objects []unstructured.Unstructured
+	related objectsByUID // nil until it is asked for
 	err     error
 }
 
-// listRelated lists the objects that belong to one, as belongsTo says. It lists the resource only
-// once for searches that share lists, unless o selects the objects of a single one.
-func (s *reasonSearch) listRelated(r schema.GroupVersionResource, u *unstructured.Unstructured, namespace string,
-	belongsTo func(*unstructured.Unstructured) types.UID, o metav1.ListOptions,
-) []unstructured.Unstructured {
-	place, shared := listedResource{r, namespace}, !s.lists.single || o.FieldSelector == ""
-	if shared {
-		if known := s.lists.answers[place]; known != nil {
-			if known.err != nil {
-				s.recordError(known.err)
-			}
-			return known.objects[u.GetUID()]
-		}
-		o = metav1.ListOptions{}
+// listOnce lists a resource, only once for searches that share a cache.
+func (s *reasonSearch) listOnce(r schema.GroupVersionResource, namespace string) *listAnswer {
+	place := listedResource{r, namespace}
+	answer := s.cache.lists[place]
+	if answer == nil {
+		answer = &listAnswer{}
+		before := s.err
+		s.err = nil
+		answer.objects = s.list(r, namespace, metav1.ListOptions{})
+		answer.err, s.err = s.err, before
+		s.cache.lists[place] = answer
 	}
-	before := s.err
-	s.err = nil
-	answer := &listAnswer{objects: map[types.UID][]unstructured.Unstructured{}}
-	for _, item := range s.list(r, namespace, o) {
-		uid := belongsTo(&item)
-		answer.objects[uid] = append(answer.objects[uid], item)
+	if answer.err != nil {
+		s.recordError(answer.err)
 	}
-	answer.err = s.err
-	s.err = cmp.Or(before, s.err)
-	if shared {
-		s.lists.answers[place] = answer
-	}
-	return answer.objects[u.GetUID()]
+	return answer
 }
 
-// listAll lists all objects of a resource, only once for searches that share lists.
+// listAll lists all objects of a resource.
 func (s *reasonSearch) listAll(r schema.GroupVersionResource, namespace string) []unstructured.Unstructured {
-	noObject, toNone := &unstructured.Unstructured{}, func(*unstructured.Unstructured) types.UID { return "" } // all belong to none
-	return s.listRelated(r, noObject, namespace, toNone, metav1.ListOptions{})
+	return s.listOnce(r, namespace).objects
+}
+
+// objectsByUID are objects by the UID of the object that they belong to.
+type objectsByUID map[types.UID][]unstructured.Unstructured
+
+// listRelated lists the objects of a resource by the object that they belong to, whose UID a function returns: always the same one
+// for a resource.
+func (s *reasonSearch) listRelated(r schema.GroupVersionResource, namespace string, uidOf func(*unstructured.Unstructured) types.UID) objectsByUID {
+	answer := s.listOnce(r, namespace)
+	if answer.related == nil {
+		answer.related = groupByUID(answer.objects, uidOf)
+	}
+	return answer.related
+}
+
+func groupByUID(objects []unstructured.Unstructured, uidOf func(*unstructured.Unstructured) types.UID) objectsByUID {
+	groups := objectsByUID{}
+	for i := range objects {
+		uid := uidOf(&objects[i])
+		groups[uid] = append(groups[uid], objects[i])
+	}
+	return groups
 }
 
 func (s *reasonSearch) resourceClient(r schema.GroupVersionResource, namespace string) dynamic.ResourceInterface {
@@ -177,14 +182,14 @@ func (s *reasonSearch) resourceClient(r schema.GroupVersionResource, namespace s
 
 // listOwned lists the objects that an owner controls.
 func (s *reasonSearch) listOwned(r schema.GroupVersionResource, owner *unstructured.Unstructured) []unstructured.Unstructured {
-	return s.listRelated(r, owner, owner.GetNamespace(), controllerUID, metav1.ListOptions{})
+	return s.listRelated(r, owner.GetNamespace(), controllerUID)[owner.GetUID()]
 }
 
 // customResources returns the namespaced resources that are not of Kubernetes and can be listed. With an error they may be
 // a part.
 func (s *reasonSearch) customResources() ([]schema.GroupVersionResource, error) {
-	if s.lists.custom != nil {
-		return s.lists.custom.resources, s.lists.custom.err
+	if s.cache.custom != nil {
+		return s.cache.custom.resources, s.cache.custom.err
 	}
 	answer := &customAnswer{}
 	served, err := kinds.Preferred(s.ctx, s.kinds)
@@ -196,7 +201,7 @@ func (s *reasonSearch) customResources() ([]schema.GroupVersionResource, error) 
 			answer.resources = append(answer.resources, schema.GroupVersionResource{Group: r.Group, Version: r.Version, Resource: r.Name})
 		}
 	}
-	s.lists.custom = answer
+	s.cache.custom = answer
 	return answer.resources, answer.err
 }
 

@@ -17,13 +17,13 @@ import (
 	"github.com/ctrlplane/ctrlplane/internal/words"
 )
 
-// explainBackends says why a Service has no Pod that requests could go to, or none for one of its ports; "" if it has.
-func (s *reasonSearch) explainBackends(_ *unstructured.Unstructured, svc *corev1.Service) string {
+// doubtService says why a Service has no Pod that requests could go to, or none for one of its ports; "" if it has.
+func (s *reasonSearch) doubtService(_ *unstructured.Unstructured, svc *corev1.Service) string {
 	switch {
 	case svc.Spec.Type == corev1.ServiceTypeExternalName:
 		return ""
 	case len(svc.Spec.Selector) == 0:
-		return s.explainManualEndpoints(svc)
+		return s.doubtManualEndpoints(svc)
 	}
 	const noEndpoint = "it has no ready endpoint: its selector %s matches "
 	const intended = "it has no endpoint: its selector %s matches " // nothing fails
@@ -32,7 +32,7 @@ func (s *reasonSearch) explainBackends(_ *unstructured.Unstructured, svc *corev1
 	pods := s.listBackends(selected, svc)
 	switch {
 	case len(pods) > 0:
-		return explainTargetPorts(svc, pods)
+		return doubtTargetPorts(svc, pods)
 	case s.err != nil:
 		return ""
 	case len(selected) == 0:
@@ -43,7 +43,7 @@ func (s *reasonSearch) explainBackends(_ *unstructured.Unstructured, svc *corev1
 	case !slices.ContainsFunc(selected, func(p unstructured.Unstructured) bool { return !isCompletedPod(&p) }):
 		return fmt.Sprintf(intended+"only completed Pods: %s", selector, nameCompleted(selected))
 	}
-	if s.lists.skipPods && slices.ContainsFunc(selected, func(p unstructured.Unstructured) bool { return StateOf(&p).Status != Current }) {
+	if s.options.skipPods && slices.ContainsFunc(selected, func(p unstructured.Unstructured) bool { return StateOf(&p).Status != Current }) {
 		return ""
 	}
 	reason := fmt.Sprintf(noEndpoint+"%s, none of which is ready", selector, words.Count(len(selected), "Pod"))
@@ -97,9 +97,9 @@ func nameCompleted(pods []unstructured.Unstructured) string {
 	return text
 }
 
-// explainTargetPorts names the ports of a Service that lead to none of its Pods, as none has a port of that name; "" if
+// doubtTargetPorts names the ports of a Service that lead to none of its Pods, as none has a port of that name; "" if
 // there are none. Containers need not declare the numbers of their ports.
-func explainTargetPorts(svc *corev1.Service, pods []*corev1.Pod) string {
+func doubtTargetPorts(svc *corev1.Service, pods []*corev1.Pod) string {
 	var texts []string
 	for _, p := range svc.Spec.Ports {
 		protocol := cmp.Or(p.Protocol, corev1.ProtocolTCP)

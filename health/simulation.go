@@ -27,7 +27,7 @@ func (s *reasonSearch) addSimulation(text string, u *unstructured.Unstructured, 
 		return text
 	}
 	parts := []string{text}
-	if !s.lists.skipPrograms {
+	if !s.options.skipPrograms {
 		parts = append(parts, s.listSkippedPrograms(u, &pod)...)
 	}
 	return joinTexts(append(parts, s.explainMissingFile(text, &pod), s.explainNetwork(&pod, p))...)
@@ -96,10 +96,10 @@ func (s *reasonSearch) explainMissingFile(text string, pod *corev1.Pod) string {
 
 // skipsPrograms reports whether a container of a namespace has started, or a Job has completed, whose program does not run.
 func (s *reasonSearch) skipsPrograms(namespace string) bool {
-	skips, known := s.lists.skipping[namespace]
+	skips, known := s.cache.skipping[namespace]
 	if !known {
 		skips = s.findSkippedProgram(namespace)
-		s.lists.skipping[namespace] = skips
+		s.cache.skipping[namespace] = skips
 	}
 	return skips
 }

@@ -103,7 +103,7 @@ func (s *State) setResult(u *unstructured.Unstructured, r *status.Result) {
 	if apply := stricterRules[kindOf(u)]; apply != nil && s.Status != Terminating {
 		apply(s, u)
 	}
-	s.addDoubt(u)
+	s.addConditionDoubt(u)
 }
 
 // resultMessage returns the message of a result. If it is the message of one of the

@@ -285,7 +285,7 @@ func TestWaitForAStatusThatCannotBeRead(t *testing.T) {
 	c := newCluster(t, unreadable)
 	c.serve("example.com/v1", "widgets", "Widget", true)
 	const want = "its status cannot be read: unrecognized type: string"
-	if got := c.explainState(t.Context(), &b.objects[0], false, nil).Reason; got != want {
+	if got := c.newSearch(t.Context(), searchOptions{}, nil).explainState(&b.objects[0], false).Reason; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
 }

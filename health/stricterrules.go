@@ -52,13 +52,14 @@ func (s *State) applyDeploymentRule(u *unstructured.Unstructured) {
 }
 
 func (s *State) applyJobRule(u *unstructured.Unstructured) {
+	var job batchv1.Job
+	err := convertObject(u, &job)
+	end := jobEnd(&job)
 	if s.Final = s.Status == Failed; s.Final { // kstatus has failed Pods per completions: "failed: 3/1"
-		c, _ := findCondition(u, string(batchv1.JobFailed))
-		s.Message = describeReason("Job has failed", c)
+		s.Message = describeReason("Job has failed", end)
 		return
 	}
-	var job batchv1.Job
-	if c, _ := findCondition(u, string(batchv1.JobComplete)); c.Status == metav1.ConditionTrue || s.Status != Current || convertObject(u, &job) != nil {
+	if end.Type != "" || s.Status != Current || err != nil {
 		return
 	}
 	ready := int32(0)

@@ -87,8 +87,7 @@ func moreComplete(a, b Stuck) Stuck {
 }
 
 func (w *Waiter) findStuckKinds(ctx context.Context) (found []Stuck, err error) {
-	lists := newSharedLists()
-	lists.naming = &namingLimit{maxNamed, time.Now().Add(maxNaming)}
+	options, cache := searchOptions{naming: &namingLimit{maxNamed, time.Now().Add(maxNaming)}}, newSearchCache()
 	explained := 0
 	for _, kind := range stuckKinds {
 		list, err := w.objects.Resource(kind.resource).List(ctx, metav1.ListOptions{FieldSelector: kind.fieldSelector, Limit: maxListed})
@@ -114,7 +113,7 @@ func (w *Waiter) findStuckKinds(ctx context.Context) (found []Stuck, err error) 
 				explained++
 			}
 			if s.Reason = s.Message; explained <= maxExplained {
-				s.Reason = w.why(ctx, u, lists)
+				s.Reason = w.newSearch(ctx, options, cache).why(u)
 			}
 			found = append(found, s)
 		}
@@ -122,7 +121,7 @@ func (w *Waiter) findStuckKinds(ctx context.Context) (found []Stuck, err error) 
 	return found, nil
 }
 
-// findUnhealthy returns those of some objects that are not healthy, or that lack what they need.
+// findUnhealthy returns those of some objects that are not healthy, or of which that is doubtful.
 func (w *Waiter) findUnhealthy(ctx context.Context, known kinds.Mapper, others []observe.Object) (found []Stuck, err error) {
 	err = w.examineEach(ctx, known, others, nil, func(s State, _ bool) {
 		if s.Doubt != "" || s.Status != Current { // otherwise it has changed since it was found
@@ -134,7 +133,7 @@ func (w *Waiter) findUnhealthy(ctx context.Context, known kinds.Mapper, others [
 
 // findDependents returns those of some objects that have an owner whose kind is not served, or that cannot be read.
 func (w *Waiter) findDependents(ctx context.Context, known kinds.Mapper, dependents []observe.Object) (found []Stuck, err error) {
-	search := w.newSearch(ctx, newSharedLists())
+	search := w.newSearch(ctx, searchOptions{}, newSearchCache())
 	hasOne := func(u *unstructured.Unstructured) bool { return search.explainUnservedOwner(u) != "" }
 	err = w.examineEach(ctx, known, dependents, hasOne, func(s State, _ bool) {
 		found = append(found, Stuck{Unhealthy: Unhealthy{State: s, Reason: cmp.Or(s.Doubt, s.Message)}})

@@ -41,20 +41,20 @@ func (s *reasonSearch) explainUnschedulable(u *unstructured.Unstructured, messag
 	return joinTexts(append(p.missingResources(), p.podAffinity(), p.spread(), p.hostPorts())...)
 }
 
-// listNodes lists the Nodes, only once for searches that share lists. It is not an error of the search if that fails.
+// listNodes lists the Nodes, only once for searches that share a cache. It is not an error of the search if that fails.
 func (s *reasonSearch) listNodes() []*corev1.Node {
-	if s.lists.nodes == nil {
+	if s.cache.nodes == nil {
 		before := s.err
-		s.lists.nodes = []*corev1.Node{}
+		s.cache.nodes = []*corev1.Node{}
 		for _, u := range s.listAll(coreResource("nodes"), "") {
 			node := new(corev1.Node)
 			if convertObject(&u, node) == nil {
-				s.lists.nodes = append(s.lists.nodes, node)
+				s.cache.nodes = append(s.cache.nodes, node)
 			}
 		}
 		s.err = before
 	}
-	return s.lists.nodes
+	return s.cache.nodes
 }
 
 // placement looks for what prevents a Pod from running on the nodes.

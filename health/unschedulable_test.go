@@ -88,7 +88,7 @@ func TestCutUselessPreemption(t *testing.T) {
 		refused + " preemption: 0/2 nodes are available: 2 Insufficient cpu.":                                                                         refused + " preemption: 0/2 nodes are available: 2 Insufficient cpu.",
 	} {
 		u := parseObject(t, unschedulablePod("{}", message))
-		if p := podProblem(u); p.text != "unschedulable: "+want || p.kind != observe.Unschedulable {
+		if p := problemOfUnstructured(u); p.text != "unschedulable: "+want || p.kind != observe.Unschedulable {
 			t.Errorf("%q: got %q", message, p.text)
 		}
 	}

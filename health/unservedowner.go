@@ -36,7 +36,7 @@ func (s *reasonSearch) explainUnservedOwner(u *unstructured.Unstructured) string
 		}
 		if found.unserved == "" {
 			found.unserved = cmp.Or(s.explainUnserved(Ref{gvk, u.GetNamespace(), owner.Name}), found.err.Error())
-			s.lists.kinds[gvk] = found
+			s.cache.kinds[gvk] = found
 		}
 		then := s.explainStopped(controllernames.GarbageCollector, "look for it")
 		if then == "" {

@@ -81,7 +81,7 @@ func TestDoubtsOfOneUnservedOwner(t *testing.T) {
 // What owners almost always are costs no request.
 func TestExamineAsksForNoUsualOwner(t *testing.T) {
 	c := newCluster(t)
-	s := c.newSearch(t.Context(), newListsOfOne())
+	s := c.newSearch(t.Context(), searchOptions{}, nil)
 	if got := s.explainUnservedOwner(parseObject(t, newSet)); got != "" || len(c.kinds.Actions()) > 0 {
 		t.Errorf("got %q after %d requests", got, len(c.kinds.Actions()))
 	}

@@ -36,8 +36,8 @@ type Options struct {
 	// Records, if not nil, are those of the control plane, as for WithRecords. They know which Jobs do not exist because their time
 	// to live has ended.
 	Records observe.Source
-	// Doubtful, if not nil, is called before Wait returns, unless it was canceled, for each object of a kind of Kubernetes that is
-	// healthy and whose Doubt says that it lacks what it needs to have an effect. Gone turns it off.
+	// Doubtful, if not nil, is called before Wait returns, unless it was canceled, for each healthy object whose Doubt is found in other
+	// objects, such as the Pods of a Service. Gone turns it off.
 	Doubtful func(State)
 }
 
@@ -105,13 +105,13 @@ func (w *Waiter) notHealthy(ctx context.Context, t *tracker, cause error) error 
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), reasonTimeout)
 	defer cancel()
 	e := &NotHealthyError{Total: len(t.objects), Gone: t.Gone, Cause: cause}
-	var lists *sharedLists
+	var cache *searchCache
 	if len(t.objects) > 1 {
-		lists = newSharedLists()
+		cache = newSearchCache()
 	}
 	for i := range t.objects {
 		if entry := &t.objects[i]; !t.isSatisfied(entry) {
-			u := w.explainState(ctx, entry, t.Gone, lists)
+			u := w.newSearch(ctx, searchOptions{}, cache).explainState(entry, t.Gone)
 			if !t.Gone {
 				u.noteExpiry(entry.object, !entry.isLast)
 			}

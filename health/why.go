@@ -21,21 +21,17 @@ import (
 // needs and its events first, and then the object itself. Several objects share the lists of what they own or need. It is
 // not safe for concurrent use.
 func (w *Waiter) WhyOf(ctx context.Context) func(*unstructured.Unstructured) string {
-	ctx, lists := requestlog.Discard(ctx), newSharedLists()
-	return func(u *unstructured.Unstructured) string { return w.why(ctx, u, lists) }
+	ctx, cache := requestlog.Discard(ctx), newSearchCache()
+	return func(u *unstructured.Unstructured) string { return w.newSearch(ctx, searchOptions{}, cache).why(u) }
 }
 
-// why says in one line why an object is not healthy. The searches of several objects share lists; nil for a single one.
-func (w *Waiter) why(ctx context.Context, u *unstructured.Unstructured, lists *sharedLists) string {
-	return w.explainState(ctx, &trackedObject{State: StateOf(u), object: u}, false, lists).Reason
+// why says in one line why an object is not healthy.
+func (s *reasonSearch) why(u *unstructured.Unstructured) string {
+	return s.explainState(&trackedObject{State: StateOf(u), object: u}, false).Reason
 }
 
 // explainState returns why an object is not healthy or, if gone is set, why it still exists.
-func (w *Waiter) explainState(ctx context.Context, e *trackedObject, gone bool, lists *sharedLists) Unhealthy {
-	if lists == nil {
-		lists = newListsOfOne()
-	}
-	s := w.newSearch(ctx, lists)
+func (s *reasonSearch) explainState(e *trackedObject, gone bool) Unhealthy {
 	u := Unhealthy{State: e.State, Reason: words.OneLine(s.findReason(e, gone))}
 	u.Log, u.Failing, u.Node = s.log, s.failing, s.node
 	switch {
@@ -63,15 +59,17 @@ func (s *reasonSearch) findReason(e *trackedObject, gone bool) string {
 	return s.explainObject(e.object)
 }
 
-// reasonSearch looks for a reason. It keeps the first error and continues with the
+// reasonSearch looks for the reason of one object. It keeps the first error and continues with the
 // information that it has.
 type reasonSearch struct {
 	ctx     context.Context
+	options searchOptions
+	cache   *searchCache
+	single  bool // no other search uses the cache: of what may be long, such as the events, it lists what is about the object
 	kinds   discovery.DiscoveryInterfaceWithContext
 	objects dynamic.Interface
 	records observe.Source // nil if there are none
-	lists   *sharedLists
-	owners  []types.UID // the custom resource that is explained, and the owned ones below it
+	owners  []types.UID    // the custom resource that is explained, and the owned ones below it
 	err     error
 	needed  map[neededObject]bool // what the explained object refers to and was looked for
 	unread  bool                  // it refers to more than that
@@ -80,8 +78,13 @@ type reasonSearch struct {
 	node    string                // as in State
 }
 
-func (w *Waiter) newSearch(ctx context.Context, lists *sharedLists) *reasonSearch {
-	return &reasonSearch{ctx: ctx, kinds: w.kinds, objects: w.objects, records: w.records, lists: lists}
+// newSearch returns a search for the reason of one object. The searches of several objects share a cache; nil for a single one.
+func (w *Waiter) newSearch(ctx context.Context, options searchOptions, shared *searchCache) *reasonSearch {
+	s := &reasonSearch{ctx: ctx, options: options, cache: shared, single: shared == nil, kinds: w.kinds, objects: w.objects, records: w.records}
+	if s.single {
+		s.cache = newSearchCache()
+	}
+	return s
 }
 
 // noteNode notes the node of a Pod, or a Node, that the reason is about.

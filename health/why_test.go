@@ -451,7 +451,7 @@ func TestWhyObjectIsMissing(t *testing.T) {
 			"CustomResourceDefinition widgets.example.com does not serve version v1"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			got := newCluster(t, test.objects...).explainState(t.Context(), &trackedObject{State: test.state}, false, nil).Reason
+			got := newCluster(t, test.objects...).newSearch(t.Context(), searchOptions{}, nil).explainState(&trackedObject{State: test.state}, false).Reason
 			if got != test.want {
 				t.Errorf("got  %s\nwant %s", got, test.want)
 			}
@@ -515,7 +515,7 @@ status: {phase: Running, containerStatuses: [{name: app, ` + status + `}]}`
 	} {
 		u := parseObject(t, deployment)
 		state := State{Ref: RefOf(u), Status: InProgress}
-		got := newCluster(t, documents(test.objects)...).explainState(t.Context(), &trackedObject{State: state, object: u}, false, nil)
+		got := newCluster(t, documents(test.objects)...).newSearch(t.Context(), searchOptions{}, nil).explainState(&trackedObject{State: state, object: u}, false)
 		var log ContainerLog
 		if got.Log != nil {
 			log = *got.Log
@@ -539,7 +539,7 @@ func TestWhyNamesTheNode(t *testing.T) {
 		"waiting for it": set,
 	} {
 		u := parseObject(t, u)
-		got := newCluster(t, held).explainState(t.Context(), &trackedObject{State: StateOf(u), object: u}, false, nil)
+		got := newCluster(t, held).newSearch(t.Context(), searchOptions{}, nil).explainState(&trackedObject{State: StateOf(u), object: u}, false)
 		if got.Node != "node-1" {
 			t.Errorf("%s: got the node %q of %q", name, got.Node, got.Reason)
 		}

@@ -88,19 +88,18 @@ func (s *reasonSearch) explainJob(u *unstructured.Unstructured) string {
 	if c, _ := findCondition(u, string(batchv1.JobSuspended)); c.Status == metav1.ConditionTrue {
 		return s.explainSuspension(u)
 	}
-	pods := s.listOwned(coreResource("pods"), u)
-	c, _ := findCondition(u, string(batchv1.JobFailed))
-	if c.Status != metav1.ConditionTrue && len(pods) > 0 {
+	pods, end := s.listOwned(coreResource("pods"), u), readJobEnd(u)
+	if end.Type != jobFailed && len(pods) > 0 {
 		return addNextPod(s.explainWorstPod(pods), u)
 	}
-	if c.Status != metav1.ConditionTrue {
+	if end.Type != jobFailed {
 		return s.explainPods(u)
 	}
 	failed, _, _ := unstructured.NestedString(u.Object, "status", "failedIndexes")
 	if failed != "" {
 		failed = "failed indexes: " + failed
 	}
-	reason := joinTexts(joinReason(c.Reason, c.Message), failed, s.explainWorstPod(pods))
+	reason := joinTexts(joinReason(end.Reason, end.Message), failed, s.explainWorstPod(pods))
 	if len(pods) == 0 && s.err == nil && !hasExpired(u, time.Now()) {
 		reason = joinTexts(reason, s.explainDeletedPods(u))
 	}

@@ -122,9 +122,7 @@ func (s *KeyedSync) End(failure string) {
 		s.run.loggedError.Store(&failure)
 	}
 	took := now.Sub(s.run.started)
-	q.done.Add(1)
-	q.total.done.Add(1)
-	q.total.work.observe(took, now)
+	q.countDone(took, now)
 	synced := s.run.event(took)
 	q.endSync(&synced, now)
 }

@@ -11,17 +11,19 @@ const pendingAdds = 512 // adds kept per queue to find the cause of a sync
 // under its own lock, on the goroutine that calls Add, Get or Done. Work queues with the same name and controller share one.
 type queue struct {
 	name      string
-	recorder  *Recorder // nil if the owner is unknown
-	createdBy *scope    // the scope of its creator, which its timer goroutines inherit
-	series    *series
+	recorder  *Recorder   // nil if the owner is unknown
+	createdBy *scope      // the scope of its creator, which its timer goroutines inherit
 	quiet     atomic.Bool // see SkipIdleSyncsOf; false once a sync has failed
 
 	keyResource string // of the objects that keys name; "" if that is not known
 
-	total            *queueTotals
-	adds, gets, done atomic.Int64 // of this queue
-	matched          atomic.Int64 // gets whose add was looked for
-	maxDepth         atomic.Int64 // since the last sample
+	// What happens to keys is counted three times.
+	adds, gets, done atomic.Int64 // of this queue, for its depth and its syncs in flight; a ReportedQueue has neither
+	total            *queueTotals // of all queues of its name and controller since the start of the process, for status and records
+	series           *series      // of all queues of its name, for the metrics workqueue_*; nil if it is not a work queue
+
+	matched  atomic.Int64 // gets whose add was looked for
+	maxDepth atomic.Int64 // since the last sample
 
 	delayed delayedKeys
 	head    atomic.Uint64 // no older add is pending
@@ -69,10 +71,7 @@ func (q *queue) waitMeasured(d time.Duration) {
 // keyDone is called when a worker is done with a key, after d.
 func (q *queue) keyDone(d time.Duration) {
 	now := time.Now()
-	q.done.Add(1)
-	q.total.done.Add(1)
-	q.total.work.observe(d, now)
-	q.series.work.observe(d.Seconds())
+	q.countDone(d, now)
 	s := currentScope()
 	w := s.activeSync()
 	if w == nil || w.queue != q {
@@ -102,6 +101,16 @@ func (q *queue) keyDone(d time.Duration) {
 	}
 	synced := w.event(d)
 	q.endSync(&synced, now)
+}
+
+// countDone counts a sync that has ended, after d.
+func (q *queue) countDone(d time.Duration, now time.Time) {
+	q.done.Add(1)
+	q.total.done.Add(1)
+	q.total.work.observe(d, now)
+	if q.series != nil {
+		q.series.work.observe(d.Seconds())
+	}
 }
 
 // endSync records a sync that has ended.
@@ -184,9 +193,9 @@ func (q *queue) runningSyncs() []RunningSync {
 	return list
 }
 
-// takeSample returns the queue's numbers. MaxDepth covers the time since the last
-// call.
-func (q *queue) takeSample() *QueueChanged {
+// endSample returns the queue's numbers and begins the next sample: MaxDepth covers the
+// time since the last call.
+func (q *queue) endSample() *QueueChanged {
 	e := &QueueChanged{
 		Controller: q.controllerName(),
 		Queue:      q.name,
@@ -205,7 +214,7 @@ func (q *queue) takeSample() *QueueChanged {
 func (q *queue) snapshot(now time.Time) Queue {
 	s := q.countSyncs(now)
 	s.Depth, s.Retries, s.Waiting = q.depth(), q.total.retries.Load(), q.waitingObjects(10)
-	s.Peak = max(s.Depth, q.maxDepth.Load())
+	s.MaxDepth = max(s.Depth, q.maxDepth.Load())
 	delayed, due := q.delayed.pendingKeys(now)
 	s.Delayed, s.NextDue = int64(delayed), due
 	return s

@@ -31,7 +31,7 @@ func (q *ReportedQueue) End(s *Synced, at time.Time) {
 	if s.Add != 0 {
 		q.queue.total.wait.observe(s.Waited, at)
 	}
-	q.queue.total.work.observe(s.Took, at)
+	q.queue.countDone(s.Took, at)
 	q.queue.endSync(s, at)
 }
 
@@ -47,7 +47,7 @@ func (q *ReportedQueue) Abandon(id uint64) {
 // Complete adds the names and what was measured to the queue's numbers.
 func (q *ReportedQueue) Complete(v Queue, now time.Time) Queue {
 	v.Controller, v.Name = q.queue.recorder.name, q.queue.name
-	v.ErrorRetries, v.Peak = q.queue.total.errorRetries.Load(), max(v.Peak, v.Depth)
+	v.ErrorRetries, v.MaxDepth = q.queue.total.errorRetries.Load(), max(v.MaxDepth, v.Depth)
 	v.Wait, v.Work = q.queue.total.wait.summarizeDurations(now), q.queue.total.work.summarizeDurations(now)
 	v.Unfinished, v.Longest = q.queue.runningAges(now)
 	return v

@@ -70,7 +70,7 @@ func (s *sampler) sample() {
 		if q.recorder == nil || q.recorder.observer == s.observer {
 			seen[q.id()] = true
 			q.delayed.pendingKeys(now) // forgets those that were due: there may be no other reader
-			s.sampleQueue(q.takeSample(), now, 0, q.recorder != nil && q.recorder.skipsIdle.Load())
+			s.sampleQueue(q.endSample(), now, 0, q.recorder != nil && q.recorder.skipsIdle.Load())
 		}
 	}
 	for _, v := range more {
@@ -118,7 +118,7 @@ func (s *sampler) sampleQueue(e *QueueChanged, now time.Time, resumed int64, onl
 	isLate := !isNew && resumed != h.resumed // it has counted while it was silent
 	h.resumed = resumed
 	if isFirst := len(s.times) == 1; !isLate && (!isNew || !isFirst && !IsReported(e.Controller)) { // otherwise it may have counted for long
-		h.history = append(h.history, Sample{Depth: e.MaxDepth, Adds: e.Adds - h.last.Adds, Done: e.Done - h.last.Done})
+		h.history = append(h.history, Sample{MaxDepth: e.MaxDepth, Adds: e.Adds - h.last.Adds, Done: e.Done - h.last.Done})
 	}
 	if over := len(h.history) - maxSamples; over > 0 {
 		h.history = slices.Delete(h.history, 0, over)
@@ -146,7 +146,7 @@ func (s *sampler) fillQueue(id queueID, v *Queue) {
 	}
 	took := s.sampledFor(len(recent)).Seconds()
 	v.AddRate, v.DoneRate = float64(adds)/took, float64(done)/took
-	v.Peak = max(v.Peak, v.Depth, h.history[len(h.history)-1].Depth)
+	v.MaxDepth = max(v.MaxDepth, v.Depth, h.history[len(h.history)-1].MaxDepth)
 	if slices.ContainsFunc(h.history, func(one Sample) bool { return one != Sample{} }) {
 		v.History = slices.Clone(h.history)
 	}
@@ -179,6 +179,6 @@ func (s *sampler) endQueues(controller string, closed []*queue) {
 		}
 	}
 	for _, q := range closed {
-		s.queues[q.id()] = &queueHistory{last: *q.takeSample()}
+		s.queues[q.id()] = &queueHistory{last: *q.endSample()}
 	}
 }

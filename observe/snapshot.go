@@ -251,7 +251,7 @@ type Queue struct {
 	// The following numbers and rates are -1 if unknown, Workers is 0. CONTRIBUTING.md lists where a
 	// new one goes.
 	Depth    int64 `json:"depth"`    // keys waiting
-	Peak     int64 `json:"peak"`     // the highest Depth in the last one to two seconds
+	MaxDepth int64 `json:"peak"`     // the highest Depth in the last one to two seconds
 	InFlight int64 `json:"inFlight"` // keys being worked on
 	Workers  int   `json:"workers,omitempty"`
 	Adds     int64 `json:"adds"`
@@ -311,9 +311,9 @@ type Quantiles struct {
 
 // Sample is one second in a queue's history.
 type Sample struct {
-	Depth int64 `json:"depth"` // highest in that second
-	Adds  int64 `json:"adds"`  // in that second
-	Done  int64 `json:"done"`  // in that second
+	MaxDepth int64 `json:"depth"` // in that second
+	Adds     int64 `json:"adds"`  // in that second
+	Done     int64 `json:"done"`  // in that second
 }
 
 // JournalStats says which records are still available.

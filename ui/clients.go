@@ -1,16 +1,15 @@
 package ui
 
 import (
-	"cmp"
 	"fmt"
 	"io"
+	"math"
 	"net/http"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/ctrlplane/ctrlplane/internal/words"
 	"github.com/ctrlplane/ctrlplane/observe"
@@ -62,79 +61,67 @@ func describeSharing(list []observe.Client) (notes []string) {
 // are worth most, in width columns.
 func formatClients(list []observe.Client, wide bool, width int, now time.Time) string {
 	if wide {
-		return formatTable(wideClientRows(list, now))
+		return formatTable(tableRows(clientColumns(now, math.MaxInt), wide, list))
 	}
-	numbers, texts := clientColumns(list, now)
+	var rows [][]string
 	for watched := maxWatched; watched > 0; watched-- {
-		rows := make([][]string, len(numbers))
-		for i := range rows {
-			rows[i] = slices.Concat(numbers[i], texts(i, watched))
-		}
+		rows = tableRows(clientColumns(now, watched), wide, list)
 		if text := formatTable(rows); fits(text, width) {
 			return text
 		}
 	}
-	if text := formatClientsWrapped(numbers, texts, width); fits(text, width) {
+	if text := formatWrapped(rows, width, minLastRequest); fits(text, width) {
 		return text
 	}
-	return formatClientsBelow(list, numbers, width)
+	return formatClientsBelow(list, rows, width)
 }
 
 // minLastRequest is the least width of the column of last requests.
 const minLastRequest = 20
 
-// formatClientsWrapped is the table of clients with last requests that are wrapped.
-func formatClientsWrapped(numbers [][]string, texts func(row, watched int) []string, width int) string {
-	room := width
-	for i := range len(numbers[0]) + 1 {
-		widest := 0
-		for row := range numbers {
-			cell := append(slices.Clone(numbers[row]), texts(row, 1)[0])[i]
-			widest = max(widest, utf8.RuneCountInString(words.OneLine(cell)))
-		}
-		room -= widest + len("  ")
+// clientTexts is the number of columns, the last ones, that have the texts of clients.
+const clientTexts = 2
+
+// clientColumns are the columns of the tables of clients, which name at most so many watched resources.
+func clientColumns(now time.Time, watched int) []column[observe.Client] {
+	type client = observe.Client
+	return []column[client]{
+		{"CLIENT", narrowOnly, func(c client) string { return nameWithState(&c, now) }},
+		{"CLIENT", wideOnly, func(c client) string { return c.Name }},
+		{"STATE", wideOnly, func(c client) string { return clientState(&c, now) }},
+		{"REQ/S", always, func(c client) string { return formatRate(c.RequestRate) }},
+		{"REQUESTS", wideOnly, func(c client) string { return formatInt(c.Requests) }},
+		{"READS", wideOnly, func(c client) string { return formatInt(c.Reads) }},
+		{"WRITES", wideOnly, func(c client) string { return formatInt(c.Changes) }},
+		{"ERRORS", always, func(c client) string { return formatInt(c.Errors) }},
+		{"CONFLICTS", always, func(c client) string { return formatInt(c.Conflicts) }},
+		{"IN FLIGHT", wideOnly, func(c client) string { return formatInt(c.InFlight) }},
+		{"HELD", wideOnly, func(c client) string { return strconv.Itoa(c.Held) }},
+		{"WATCHES", always, func(c client) string { return DescribeWatches(c.Watches, watched) }},
+		{"LAST REQUEST", always, DescribeLastRequest},
+		{"AGO", wideOnly, func(c client) string { return sinceLastRequest(&c, now) }},
+		{"WHY", wideOnly, describeClientTrouble},
 	}
-	var rows [][]string
-	for i := range numbers {
-		text := texts(i, 1)
-		for n, part := range words.Wrap(words.OneLine(cmp.Or(text[1], "-")), max(room, minLastRequest)) {
-			row := append(slices.Clone(numbers[i]), cmp.Or(text[0], "-"), part)
-			if n > 0 {
-				row = append(make([]string, len(numbers[i])+1), part)
-			}
-			rows = append(rows, row)
-		}
-	}
-	return alignTable(rows)
 }
 
-// clientColumns returns the columns of names and numbers of the table of clients, and those
-// of what each watches, so many resources, and has last requested.
-func clientColumns(list []observe.Client, now time.Time) (numbers [][]string, texts func(row, watched int) []string) {
-	numbers = [][]string{{"CLIENT", "REQ/S", "ERRORS", "CONFLICTS"}}
-	for _, c := range list {
-		name := c.Name
-		switch {
-		case c.State == observe.StatePaused:
-			name += ", paused"
-		case !c.WatchEnded.IsZero() && c.IsSilent(now):
-			name += ", not connected"
-		}
-		numbers = append(numbers, []string{name, formatRate(c.RequestRate), formatInt(c.Errors), formatInt(c.Conflicts)})
+// nameWithState is the name of a client, and whether it is paused or has left.
+func nameWithState(c *observe.Client, now time.Time) string {
+	switch {
+	case c.State == observe.StatePaused:
+		return c.Name + ", paused"
+	case !c.WatchEnded.IsZero() && c.IsSilent(now):
+		return c.Name + ", not connected"
 	}
-	return numbers, func(row, watched int) []string {
-		if row == 0 {
-			return []string{"WATCHES", "LAST REQUEST"}
-		}
-		c := list[row-1]
-		return []string{DescribeWatches(c.Watches, watched), DescribeLastRequest(c)}
-	}
+	return c.Name
 }
 
 // formatClientsBelow is the table of clients with names that leave no room for other texts:
 // these are in lines below each.
-func formatClientsBelow(list []observe.Client, numbers [][]string, width int) string {
-	lines := strings.SplitAfter(strings.TrimPrefix(formatTable(numbers), "\n"), "\n")
+func formatClientsBelow(list []observe.Client, rows [][]string, width int) string {
+	for i, row := range rows {
+		rows[i] = row[:len(row)-clientTexts]
+	}
+	lines := strings.SplitAfter(strings.TrimPrefix(formatTable(rows), "\n"), "\n")
 	var b strings.Builder
 	b.WriteString("\n" + lines[0])
 	for i, c := range list {
@@ -153,35 +140,25 @@ func formatClientsBelow(list []observe.Client, numbers [][]string, width int) st
 	return b.String()
 }
 
-// fits reports whether each line of a text has at most width columns.
-func fits(text string, width int) bool {
-	for l := range strings.Lines(text) {
-		if utf8.RuneCountInString(strings.TrimRight(l, " \n")) > width {
-			return false
-		}
-	}
-	return true
-}
-
-func wideClientRows(list []observe.Client, now time.Time) [][]string {
-	rows := [][]string{{"CLIENT", "STATE", "REQ/S", "REQUESTS", "READS", "WRITES", "ERRORS", "CONFLICTS", "IN FLIGHT", "HELD", "WATCHES", "LAST REQUEST", "AGO", "WHY"}}
-	for _, c := range list {
-		ago := ""
-		if c.Last != nil {
-			ago = words.Duration(max(now.Sub(c.LastTime), 0))
-		}
-		rows = append(rows, []string{c.Name, clientState(&c, now), formatRate(c.RequestRate), formatInt(c.Requests), formatInt(c.Reads), formatInt(c.Changes), formatInt(c.Errors), formatInt(c.Conflicts),
-			formatInt(c.InFlight), strconv.Itoa(c.Held), DescribeWatches(c.Watches, len(c.Watches)), DescribeLastRequest(c), ago, strings.Join(slices.DeleteFunc([]string{c.Reason, c.Refused, describeDropped(c)}, isEmpty), "; ")})
-	}
-	return rows
-}
-
 // clientState returns the state of a client, as far as its process is known to run.
 func clientState(c *observe.Client, now time.Time) string {
 	if c.State == observe.StateRunning && c.IsSilent(now) {
 		return "not connected for " + words.Duration(now.Sub(c.LastActive()))
 	}
 	return c.State
+}
+
+// sinceLastRequest is how long ago a client's last request was; empty if it has sent none.
+func sinceLastRequest(c *observe.Client, now time.Time) string {
+	if c.Last == nil {
+		return ""
+	}
+	return words.Duration(max(now.Sub(c.LastTime), 0))
+}
+
+// describeClientTrouble says what the client is refused or lacks, and which intervention it has; empty if all is well.
+func describeClientTrouble(c observe.Client) string {
+	return strings.Join(slices.DeleteFunc([]string{c.Reason, c.Refused, describeDropped(c)}, isEmpty), "; ")
 }
 
 // describeDropped says how much of what a client reports about its controllers was

@@ -77,7 +77,7 @@ func TestStateOfClientsThatAreNotConnected(t *testing.T) {
 		"asks in between": {with(func(c *observe.Client) { c.LastTime = now.Add(-57 * time.Second) }), "running"},
 		"paused":          {with(func(c *observe.Client) { c.State = observe.StatePaused }), "paused"},
 	} {
-		if got := wideClientRows([]observe.Client{tc.client}, now)[1][1]; got != tc.want {
+		if got := clientState(&tc.client, now); got != tc.want {
 			t.Errorf("%s: got %q", name, got)
 		}
 	}

@@ -23,10 +23,14 @@ type Intervention struct {
 
 // String describes the intervention in a few words.
 func (i Intervention) String() string {
-	if i.Reason == "" {
-		return WithHeld(i.Controller+" is "+i.State, i.Held)
+	state := " is " + i.State
+	if i.State == observe.StateRunning { // which does not sound like a change
+		state = " has an intervention"
 	}
-	return fmt.Sprintf("%s is %s: %s", i.Controller, i.State, WithHeld(i.Reason, i.Held))
+	if i.Reason == "" {
+		return WithHeld(i.Controller+state, i.Held)
+	}
+	return i.Controller + state + ": " + WithHeld(i.Reason, i.Held)
 }
 
 // stateStopped is the state of an intervention in a controller that is off because it was stopped.

@@ -78,8 +78,9 @@ func TestJSONMatchesDocumentation(t *testing.T) {
 		}
 	}
 	written := documentedExamples(t)
-	if diff := cmp.Diff(written, shown); diff != "" {
-		t.Errorf("examples (-written +documented):\n%s", diff)
+	if diff := cmp.Diff(shown, written); diff != "" {
+		t.Errorf("the examples of docs/json.md differ from what is written: edit them there, or what they are made of, in documentedExamples and "+
+			"busySnapshot (-documented +written):\n%s", diff)
 	}
 	for _, line := range written {
 		var o struct{ Kind string }
@@ -87,7 +88,7 @@ func TestJSONMatchesDocumentation(t *testing.T) {
 			t.Error(err)
 		}
 		if _, ok := sections[o.Kind]; !ok {
-			t.Errorf("kind %s has no section", o.Kind)
+			t.Errorf("docs/json.md has no section %s for that kind of line", o.Kind)
 		}
 	}
 	for section, v := range map[string]any{
@@ -102,7 +103,7 @@ func TestJSONMatchesDocumentation(t *testing.T) {
 				continue // documented for all kinds, or internal
 			}
 			if !strings.Contains(sections[section], "`"+name+"`") {
-				t.Errorf("section %s does not mention %s", section, name)
+				t.Errorf("docs/json.md, section %s, does not mention the field `%s`", section, name)
 			}
 		}
 	}

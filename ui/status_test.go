@@ -49,7 +49,7 @@ func busySnapshot() observe.Snapshot {
 			{Name: "orphan", Delayed: -1},
 			{Controller: "deployment-controller", Name: "deployment", Depth: 2, InFlight: 1, Workers: 5, Adds: 34, Gets: 32, Done: 31, Retries: 3, Delayed: 1,
 				AddRate: 4.2, DoneRate: 3.96, Wait: testDurations(32, 46*time.Microsecond, 946*time.Microsecond, time.Millisecond), Work: testDurations(31, 4200*time.Microsecond, 96*time.Millisecond, 1200*time.Millisecond),
-				Unfinished: 40 * time.Millisecond, Longest: 40 * time.Millisecond, History: []observe.Sample{{Depth: 2, Adds: 4, Done: 4}}},
+				Unfinished: 40 * time.Millisecond, Longest: 40 * time.Millisecond, History: []observe.Sample{{MaxDepth: 2, Adds: 4, Done: 4}}},
 			{Controller: "job-controller", Name: "job"},
 			{Controller: "namespace-controller", Name: "namespace", Adds: 6, Gets: 6, Done: 6, Wait: testDurations(6, 900, 9*time.Microsecond, 9*time.Microsecond), Work: testDurations(6, time.Millisecond, 2*time.Minute, 2*time.Minute)},
 			{Controller: "replicaset-controller", Name: "replicaset", Depth: 340, InFlight: 5, Workers: 5, Adds: 900, Gets: 560, Done: 555},
@@ -84,8 +84,8 @@ func TestInterventions(t *testing.T) {
 		got = append(got, h.String())
 	}
 	want := []string{
-		"deployment-controller is running: each call waits 2s, 30% of its update calls fail: 409", "job-controller is stopped",
-		"replicaset-controller is paused: 3 writes are held", "statefulset-controller is running: 2 workers in place of 5",
+		"deployment-controller has an intervention: each call waits 2s, 30% of its update calls fail: 409", "job-controller is stopped",
+		"replicaset-controller is paused: 3 writes are held", "statefulset-controller has an intervention: 2 workers in place of 5",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
@@ -375,6 +375,7 @@ func TestStatusFitsANarrowTerminal(t *testing.T) {
 		for l := range strings.Lines(b.String()) {
 			if n := utf8.RuneCountInString(strings.TrimRight(l, " \n")); n > width {
 				t.Errorf("%d columns of %d: %s", n, width, l)
+				break // those below it are too long for the same reason
 			}
 		}
 	}

@@ -26,7 +26,7 @@ func WriteUnhealthy(w io.Writer, list []control.UnhealthyObject, now time.Time, 
 		}
 		rows = append(rows, []string{o.Object.String(), state, why})
 	}
-	_, err := io.WriteString(w, formatWrapped(rows, width))
+	_, err := io.WriteString(w, formatWrapped(rows, width, minReason))
 	return err
 }
 

@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -44,6 +45,8 @@ type Why struct {
 	State   ObjectState
 	// BeforeDeletion is what DescribeBeforeDeletion has returned; may be nil.
 	BeforeDeletion []string
+	// Describe returns the state of another object at present, as Describer does; may be nil.
+	Describe func(observe.Object) ObjectState
 	// Trace names what shows the trace of the object: a command, or a key.
 	Trace string
 	// NameFields names the fields that hot loops change, if it can; may be nil.
@@ -69,12 +72,8 @@ func (q *Why) Chain(records []observe.Record, s trace.Style) (*trace.Chain, erro
 	if o.Now != "" {
 		o.Working = append(o.Working, interventionSentences(o.State, q.About)...)
 	}
-	if is := q.State.Suspended + " is true"; q.State.Suspended != "" && !strings.Contains(o.Now, is) {
-		suspended := "suspended"
-		if q.State.Suspended == "spec.paused" {
-			suspended = "paused"
-		}
-		o.Working = append(o.Working, "It is "+suspended+": "+is+".")
+	if suspended := q.State.describeSuspension(o.Now); suspended != "" {
+		o.Working = append(o.Working, "It"+suspended)
 	}
 	if q.State.Simulation != "" {
 		o.Working = append(o.Working, q.State.Simulation)
@@ -90,6 +89,9 @@ func (q *Why) Chain(records []observe.Record, s trace.Style) (*trace.Chain, erro
 	withoutPast := o.Working
 	o.Working = slices.Concat(o.Working, q.describePast(records, s), q.BeforeDeletion)
 	chain, err := trace.Why(records, q.About, *o)
+	if err == nil && chain.What == trace.Deleted {
+		chain.Working = append(chain.Working, q.describeSuspendedCause(chain, records)...)
+	}
 	if !errors.Is(err, trace.ErrNoRecords) {
 		return chain, err
 	}
@@ -101,6 +103,40 @@ func (q *Why) Chain(records []observe.Record, s trace.Style) (*trace.Chain, erro
 		err = q.ExplainMissing(err)
 	}
 	return nil, err
+}
+
+// describeSuspension says which field suspends an object, after its name; empty if none does, or if a text says so.
+func (s ObjectState) describeSuspension(text string) string {
+	is := s.Suspended + " is true"
+	if s.Suspended == "" || strings.Contains(text, is) {
+		return ""
+	}
+	suspended := "suspended"
+	if s.Suspended == "spec.paused" {
+		suspended = "paused"
+	}
+	return " is " + suspended + ": " + is + "."
+}
+
+// describeSuspendedCause says what is known of the object because of which another one was deleted, if it is suspended: an operator that
+// queues Jobs suspends one to delete its Pods, and says why in another object.
+func (q *Why) describeSuspendedCause(chain *trace.Chain, records []observe.Record) (list []string) {
+	by := chain.CausedBy()
+	if by == nil || q.Describe == nil {
+		return nil
+	}
+	state := q.Describe(*by)
+	if state.Suspended == "" {
+		return nil
+	}
+	name := words.OneLine(cmp.Or(by.Kind, by.Resource) + " " + by.Name)
+	if suspended := state.describeSuspension(state.Problem); suspended != "" {
+		list = append(list, name+suspended)
+	}
+	if problem, isAboutIt := strings.CutPrefix(nameUIDs(state.Problem, records), "It "); isAboutIt {
+		list = append(list, name+" "+problem)
+	}
+	return list
 }
 
 // ChainOrFirst is Chain or, if the change that is asked for is not recorded, that of the first one that is.

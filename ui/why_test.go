@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"testing"
@@ -229,5 +230,53 @@ func TestWhySaysWhatIsNotSimulated(t *testing.T) {
 	}
 	if !slices.Equal(q.Options.Working, []string{said}) {
 		t.Errorf("got %q", q.Options.Working)
+	}
+}
+
+// An operator that queues Jobs preempts one by suspending it: the Job controller deletes the Pod then, and the Job says why.
+func TestWhyDeletedSaysWhyTheOwnerIsSuspended(t *testing.T) {
+	const uid = "b2f85368-1b6f-49b2-87bb-4eeec10c20bb"
+	at := time.Date(2026, 7, 1, 12, 0, 0, 0, time.UTC)
+	pod := observe.Object{Resource: "pods", Kind: "Pod", Namespace: "default", Name: "low-a"}
+	job := observe.Object{Group: "batch", Resource: "jobs", Kind: "Job", Namespace: "default", Name: "low"}
+	preemptor := observe.Object{Group: "batch", Resource: "jobs", Kind: "Job", Namespace: "default", Name: "high", UID: uid}
+	call := func(seq uint64, c observe.Called) observe.Record {
+		c.Status, c.Began = cmp.Or(c.Status, 200), at.Add(time.Duration(seq)*time.Second)
+		return observe.Record{Seq: seq, Time: c.Began, Event: &c}
+	}
+	records := []observe.Record{
+		call(1, observe.Called{Controller: "kubectl (admin)", Verb: "create", Status: 201, Object: preemptor, Client: &observe.Caller{User: "admin"}}),
+		call(2, observe.Called{Controller: "queue (admin)", Verb: "patch", Object: job, ResourceVersion: "7", Client: &observe.Caller{User: "admin"},
+			Wrote: []observe.Written{{Resource: "jobs.batch", Namespace: "default", Name: "low", ResourceVersion: "7"}}}),
+		{Seq: 3, Time: at.Add(2 * time.Second), Event: &observe.Delivered{Controller: "job-controller", Change: observe.Updated, Object: job, ResourceVersion: "7",
+			Queues: []string{"job"}, Adds: []uint64{1}}},
+		call(4, observe.Called{Controller: "job-controller", Verb: "delete", Object: pod, Sync: 9, Wrote: []observe.Written{{Resource: "pods", Namespace: "default", Name: "low-a", ResourceVersion: "8", Deleted: true}}}),
+		{Seq: 5, Time: at.Add(5 * time.Second), Event: &observe.Synced{Controller: "job-controller", Queue: "job", ID: 9, Key: "default/low", KeyBasis: observe.BasisLog, Add: 1, Cause: 3, Sure: true, Took: 3 * time.Second}},
+	}
+	for name, test := range map[string]struct {
+		state ObjectState
+		want  []string
+	}{
+		"preempted": {
+			ObjectState{Exists: true, Suspended: "spec.suspend", Problem: "It is not ready: suspended: spec.suspend is true; condition Evicted of Workload w is True: Preempted: for JobUID: " + uid + "."},
+			[]string{"Job low is not ready: suspended: spec.suspend is true; condition Evicted of Workload w is True: Preempted: for JobUID: " + uid + " (Job high)."},
+		},
+		"suspended":     {ObjectState{Exists: true, Suspended: "spec.suspend"}, []string{"Job low is suspended: spec.suspend is true."}},
+		"admitted":      {ObjectState{Exists: true, Problem: "It is not ready: its Pod is starting."}, nil},
+		"deleted since": {ObjectState{}, nil},
+	} {
+		q := Why{About: pod, Options: trace.Options{What: trace.Deleted}, Describe: func(o observe.Object) ObjectState {
+			if !o.Same(job) {
+				t.Errorf("%s: %s is described", name, o)
+			}
+			return test.state
+		}}
+		chain, err := q.Chain(records, trace.Style{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !slices.Equal(chain.Working, test.want) {
+			t.Errorf("%s: got %q, want %q", name, chain.Working, test.want)
+		}
 	}
 }

@@ -32,12 +32,7 @@ type devCommand struct {
 	watcher *filewatch.Watcher
 }
 
-func newDevCommand(t *target) *cobra.Command {
-	d := &devCommand{up: &upCommand{target: t, ephemeralName: nameOfDev}}
-	cmd := &cobra.Command{
-		Use:   "dev [flags] -- COMMAND [ARG…]",
-		Short: "Start a control plane and run your operator, again at each change of its source",
-		Long: `Start a control plane, apply CustomResourceDefinitions, and run the command of your
+const devHelp = `Start a control plane, apply CustomResourceDefinitions, and run the command of your
 operator with access to it. When a source file changes, stop the operator, restore
 the state from before it first ran, and run it again. On a terminal the view of "up"
 also shows the operator's output; otherwise, and with --ui plain, lines after the
@@ -62,7 +57,14 @@ and make: SIGINT), with all processes of its group, and SIGKILL 10s later; on Wi
 it gets Ctrl-Break, and is killed 10s later. A second Ctrl-C kills it at once.
 
 Exit codes: 0 if you quit the view; 128 plus the number of the signal that ended dev;
-2, 125, 126 and 127 as those of "run". The operator's own exit codes have no effect.`,
+2, 125, 126 and 127 as those of "run". The operator's own exit codes have no effect.`
+
+func newDevCommand(t *target) *cobra.Command {
+	d := &devCommand{up: &upCommand{target: t, ephemeralName: nameOfDev}}
+	cmd := &cobra.Command{
+		Use:   "dev [flags] -- COMMAND [ARG…]",
+		Short: "Start a control plane and run your operator, again at each change of its source",
+		Long:  devHelp,
 		Example: `  ctrlplane dev --crds config/crd/bases -- go run .
   ctrlplane dev --crds config/crd -f config/samples -- go run ./cmd --metrics-bind-address=0
   ctrlplane dev --watch . --watch ../api --crds ../api/crds -- go run .

@@ -35,12 +35,7 @@ type learnCommand struct {
 	output *outputFlag // of the list
 }
 
-func newLearnCommand(t *target) *cobra.Command {
-	l := &learnCommand{target: t, output: newListOutput()}
-	cmd := &cobra.Command{
-		Use:   "learn [LESSON | FILE.md]",
-		Short: "Take interactive lessons on how controllers work, on a real control plane",
-		Long: `Take a lesson of about ten minutes: you work with kubectl, here or in another
+const learnHelp = `Take a lesson of about ten minutes: you work with kubectl, here or in another
 shell; the lesson detects what you did, shows how the controllers reacted, and
 asks questions. It uses the control plane that you name, otherwise that of KUBECONFIG
 or the default one, in a namespace of its own, or starts a control plane for the lesson
@@ -55,7 +50,14 @@ written: lessons are Markdown files. A lesson runs shell commands as you: on a
 terminal, learn asks before it runs those of a file, unless --yes or --auto is given.
 
 In a class, the teacher runs "learn --class" with a file that all can write, or with an
-address, and sees the progress of each student who runs a lesson with --join.`,
+address, and sees the progress of each student who runs a lesson with --join.`
+
+func newLearnCommand(t *target) *cobra.Command {
+	l := &learnCommand{target: t, output: newListOutput()}
+	cmd := &cobra.Command{
+		Use:   "learn [LESSON | FILE.md]",
+		Short: "Take interactive lessons on how controllers work, on a real control plane",
+		Long:  learnHelp,
 		Example: `  ctrlplane learn --list
   ctrlplane learn 1
   ctrlplane learn 1 --web

@@ -68,16 +68,7 @@ type runCommand struct {
 	expire  context.CancelFunc
 }
 
-func newRunCommand(t *target) *cobra.Command {
-	r := &runCommand{up: &upCommand{target: t, ephemeralName: nameOfRun}, finishing: make(chan struct{})}
-	r.up.server.Private = true
-	r.expired, r.expire = context.WithCancel(context.Background())
-	r.output = endableStderr(r.expired)
-	r.report.output = r.output
-	cmd := &cobra.Command{
-		Use:   "run [flags] -- COMMAND [ARG…]",
-		Short: "Start a control plane, run a command with it, and stop it",
-		Long: `Start a control plane, run a command with access to it, stop the control plane,
+const runHelp = `Start a control plane, run a command with access to it, stop the control plane,
 and exit with the command's exit code. The control plane is ephemeral unless
 --name or --data-dir is given. Concurrent runs are isolated from each other.
 
@@ -145,7 +136,18 @@ when a client deleted it, as test tools do after a failure; the page has it of e
 a time. Each run has its own control plane, its output lines begin with the version,
 and its report is in a folder of that name below --report. At the end a table on
 stderr says how each run ended; the exit code is that of the first version that
-failed.`,
+failed.`
+
+func newRunCommand(t *target) *cobra.Command {
+	r := &runCommand{up: &upCommand{target: t, ephemeralName: nameOfRun}, finishing: make(chan struct{})}
+	r.up.server.Private = true
+	r.expired, r.expire = context.WithCancel(context.Background())
+	r.output = endableStderr(r.expired)
+	r.report.output = r.output
+	cmd := &cobra.Command{
+		Use:   "run [flags] -- COMMAND [ARG…]",
+		Short: "Start a control plane, run a command with it, and stop it",
+		Long:  runHelp,
 		Example: `  ctrlplane run -- go test ./...
   go test -exec 'ctrlplane run --' ./...    # a control plane for each package
   go test -exec 'ctrlplane run --bare --' ./...    # the same, like envtest without controllers

@@ -5,13 +5,18 @@ import (
 	"fmt"
 	"strings"
 
+	appsv1 "k8s.io/api/apps/v1"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/kubernetes"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
 
 	"github.com/ctrlplane/ctrlplane"
+	"github.com/ctrlplane/ctrlplane/internal/objectclients"
 	"github.com/ctrlplane/ctrlplane/internal/words"
 	"github.com/ctrlplane/ctrlplane/observe"
 	"github.com/ctrlplane/ctrlplane/sim/annotations"
@@ -32,47 +37,77 @@ func explainSimulation(ctx context.Context, cfg *rest.Config, about observe.Obje
 		return networkPolicySimulation
 	case "networking.k8s.io/Ingress":
 		return ingressSimulation
-	case "/Pod", "batch/Job":
-	default:
+	}
+	return explainPrograms(ctx, cfg, schema.GroupKind{Group: about.Group, Kind: about.Kind}, about.Namespace, about.Name)
+}
+
+// programKinds are the resources of Pods, and of objects with a template of them, whose programs may be simulated.
+var programKinds = map[schema.GroupKind]schema.GroupVersionResource{
+	{Kind: "Pod"}:                        corev1.SchemeGroupVersion.WithResource("pods"),
+	{Group: "batch", Kind: "Job"}:        batchv1.SchemeGroupVersion.WithResource("jobs"),
+	{Group: "apps", Kind: "Deployment"}:  appsv1.SchemeGroupVersion.WithResource("deployments"),
+	{Group: "apps", Kind: "ReplicaSet"}:  appsv1.SchemeGroupVersion.WithResource("replicasets"),
+	{Group: "apps", Kind: "StatefulSet"}: appsv1.SchemeGroupVersion.WithResource("statefulsets"),
+	{Group: "apps", Kind: "DaemonSet"}:   appsv1.SchemeGroupVersion.WithResource("daemonsets"),
+}
+
+// explainPrograms says which programs of an object are not simulated; empty if none are, if it has no programs, or if that cannot be
+// found out.
+func explainPrograms(ctx context.Context, cfg *rest.Config, kind schema.GroupKind, namespace, name string) string {
+	resource, hasPrograms := programKinds[kind]
+	if !hasPrograms {
 		return ""
 	}
-	client, err := kubernetes.NewForConfig(cfg)
+	clients, err := objectclients.New(cfg)
 	if err != nil {
 		return ""
 	}
-	pod, err := readPod(ctx, client, about)
+	u, err := clients.Objects.Resource(resource).Namespace(namespace).Get(ctx, name, metav1.GetOptions{})
 	if err != nil {
+		return ""
+	}
+	pod := podOf(u)
+	if pod == nil {
 		return ""
 	}
 	said := nodes.ExplainSimulation(pod)
-	if said == "" || !runsSimulated(ctx, client, pod) {
+	if said == "" || !runsSimulated(ctx, clients.Objects, pod) {
 		return ""
 	}
 	return said
 }
 
-// readPod returns a Pod, or one as a Job creates it.
-func readPod(ctx context.Context, client kubernetes.Interface, about observe.Object) (*corev1.Pod, error) {
-	if about.Kind == "Pod" {
-		return client.CoreV1().Pods(about.Namespace).Get(ctx, about.Name, metav1.GetOptions{})
+// podOf returns a Pod, or one as the controller of an object creates it; nil if the object is to have none.
+func podOf(u *unstructured.Unstructured) *corev1.Pod {
+	content := u.Object
+	if u.GetKind() != "Pod" {
+		if replicas, isSet, _ := unstructured.NestedInt64(content, "spec", "replicas"); isSet && replicas == 0 {
+			return nil
+		}
+		content, _, _ = unstructured.NestedMap(content, "spec", "template")
 	}
-	job, err := client.BatchV1().Jobs(about.Namespace).Get(ctx, about.Name, metav1.GetOptions{})
-	if err != nil {
-		return nil, err
+	pod := &corev1.Pod{} // a template has the same fields
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(content, pod); err != nil {
+		return nil
 	}
-	pod := &corev1.Pod{ObjectMeta: job.Spec.Template.ObjectMeta, Spec: job.Spec.Template.Spec}
-	pod.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(job, batchv1.SchemeGroupVersion.WithKind("Job"))}
-	return pod, nil
+	if u.GetKind() != "Pod" {
+		pod.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(u, u.GroupVersionKind())}
+	}
+	return pod
 }
 
 // runsSimulated reports whether the node of a Pod is simulated, or for one without a node, whether a node is.
-func runsSimulated(ctx context.Context, client kubernetes.Interface, pod *corev1.Pod) bool {
-	if name := pod.Spec.NodeName; name != "" {
-		node, err := client.CoreV1().Nodes().Get(ctx, name, metav1.GetOptions{})
-		return err == nil && annotations.IsSimulated(node)
+func runsSimulated(ctx context.Context, objects dynamic.Interface, pod *corev1.Pod) bool {
+	list := objects.Resource(corev1.SchemeGroupVersion.WithResource("nodes"))
+	isSimulated := func(u *unstructured.Unstructured) bool {
+		return annotations.IsSimulated(&corev1.Node{ObjectMeta: metav1.ObjectMeta{Annotations: u.GetAnnotations()}})
 	}
-	list, err := client.CoreV1().Nodes().List(ctx, metav1.ListOptions{Limit: 1})
-	return err == nil && len(list.Items) > 0 && annotations.IsSimulated(&list.Items[0])
+	if name := pod.Spec.NodeName; name != "" {
+		node, err := list.Get(ctx, name, metav1.GetOptions{})
+		return err == nil && isSimulated(node)
+	}
+	found, err := list.List(ctx, metav1.ListOptions{Limit: 1})
+	return err == nil && len(found.Items) > 0 && isSimulated(&found.Items[0])
 }
 
 const (

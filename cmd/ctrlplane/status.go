@@ -40,12 +40,7 @@ type status struct {
 	Unhealthy     []control.UnhealthyObject `json:"unhealthy,omitempty"`
 }
 
-func newStatusCommand(t *target) *cobra.Command {
-	c := &statusCommand{target: t, output: newOutput(outputWide, outputJSON, outputYAML)}
-	cmd := &cobra.Command{
-		Use:   "status",
-		Short: "Show once whether it is ready and settled, its work queues and its controllers",
-		Long: `Show whether the control plane is ready and settled, then what fails, then the work
+const statusHelp = `Show whether the control plane is ready and settled, then what fails, then the work
 queues that have had work, the clients, and the controllers that are off, as the live
 view does. The quantiles of WAIT and WORK are since the start; the view has those of
 the last minute. Settled means that no key of a controller is queued, in progress or
@@ -69,7 +64,14 @@ stderr says so, and the exit code is 1.
 
 With --from it shows what a recording has: of "run --report" or of "up --record".
 A recording has no objects. Of a control plane that was starting it shows the last
-write of a client if that has failed.`,
+write of a client if that has failed.`
+
+func newStatusCommand(t *target) *cobra.Command {
+	c := &statusCommand{target: t, output: newOutput(outputWide, outputJSON, outputYAML)}
+	cmd := &cobra.Command{
+		Use:   "status",
+		Short: "Show once whether it is ready and settled, its work queues and its controllers",
+		Long:  statusHelp,
 		Example: `  ctrlplane status
   ctrlplane status -o wide
   ctrlplane status -o json | jq .process.settled
@@ -109,14 +111,14 @@ func (c *statusCommand) run(ctx context.Context, out io.Writer) error {
 			return err
 		}
 	}
-	var unknown error // does not keep the rest from being shown
+	var unhealthyErr error // does not keep the rest from being shown
 	if !c.past.given() && s.Process.State == observe.Ready {
-		s.Unhealthy, unknown = c.findUnhealthy(ctx)
+		s.Unhealthy, unhealthyErr = c.findUnhealthy(ctx)
 	}
 	if err := c.write(out, s); err != nil {
 		return err
 	}
-	return unknown
+	return unhealthyErr
 }
 
 // lastFailedWrite returns the last call of clients that write, if it has failed: it may have ended the start, as that of a
@@ -157,19 +159,27 @@ func (c *statusCommand) write(out io.Writer, s status) error {
 		return err
 	}
 	width := statusWidth()
-	failing := slices.Concat(ui.EndedOperatorLines(s.Snapshot), failedWriteLines(s.FailedWrite), ui.FailingWriteLines(s.FailingWrites), ui.IgnoredWebhookLines(s.Snapshot), ui.UnreadMetricsLines(s.Snapshot))
-	var objects bytes.Buffer // what is wrong with them
-	err := ui.WriteUnhealthy(&objects, s.Unhealthy, s.Time, width)
-	if len(s.Unhealthy) > 0 {
-		err = errors.Join(err, printLines(&objects, ui.MoreProblemLines(s.Snapshot, s.Unhealthy)))
-	}
-	if len(s.HotLoops)+len(failing) > 0 {
-		objects.WriteString("\n")
-	}
-	if err := errors.Join(err, c.target.printHotLoops(&objects, s.HotLoops, width), printLines(&objects, failing)); err != nil {
+	trouble, err := c.formatTrouble(s, width)
+	if err != nil {
 		return err
 	}
-	return ui.WriteStatus(out, s.Snapshot, objects.String(), c.output.format == outputWide, width)
+	return ui.WriteStatus(out, s.Snapshot, trouble, c.output.format == outputWide, width)
+}
+
+// formatTrouble says what is wrong besides clients and controllers: with objects, with work that repeats itself, and with writes and
+// calls that fail.
+func (c *statusCommand) formatTrouble(s status, width int) (string, error) {
+	var b bytes.Buffer
+	err := ui.WriteUnhealthy(&b, s.Unhealthy, s.Time, width)
+	if len(s.Unhealthy) > 0 {
+		err = errors.Join(err, printLines(&b, ui.MoreProblemLines(s.Snapshot, s.Unhealthy)))
+	}
+	failing := slices.Concat(ui.EndedOperatorLines(s.Snapshot), failedWriteLines(s.FailedWrite), ui.FailingWriteLines(s.FailingWrites), ui.IgnoredWebhookLines(s.Snapshot), ui.UnreadMetricsLines(s.Snapshot))
+	if len(s.HotLoops)+len(failing) > 0 {
+		b.WriteString("\n")
+	}
+	err = errors.Join(err, c.target.printHotLoops(&b, s.HotLoops, width), printLines(&b, failing))
+	return b.String(), err
 }
 
 // findUnhealthy returns the objects that wait for something that need not come by itself.

@@ -24,12 +24,7 @@ type topCommand struct {
 	replay  recordingFlags
 }
 
-func newTopCommand(t *target) *cobra.Command {
-	o := &topCommand{target: t}
-	cmd := &cobra.Command{
-		Use:   "top",
-		Short: "Watch all work queues of a running control plane, or of any process with metrics",
-		Long: `Open the live view of a running control plane. Several views can be open at the
+const topHelp = `Open the live view of a running control plane. Several views can be open at the
 same time; closing one does not affect the control plane.
 
 With --metrics it shows the work queues of any process that serves workqueue_*
@@ -42,7 +37,14 @@ same interventions. The link opens the page once; --web-public adds one for a cl
 With --ui plain or json it prints events, too, except those of a recording.
 
 With --replay it plays a recording, of "run --report" or of "up --record": play, pause,
-step by record, go to any time, at any speed.`,
+step by record, go to any time, at any speed.`
+
+func newTopCommand(t *target) *cobra.Command {
+	o := &topCommand{target: t}
+	cmd := &cobra.Command{
+		Use:   "top",
+		Short: "Watch all work queues of a running control plane, or of any process with metrics",
+		Long:  topHelp,
 		Example: `  ctrlplane top
   ctrlplane top --name demo
   ctrlplane top --ui json | jq 'select(.kind == "called")'

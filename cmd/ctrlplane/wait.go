@@ -5,12 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/rest"
 
 	"github.com/ctrlplane/ctrlplane/control"
 	"github.com/ctrlplane/ctrlplane/health"
@@ -60,8 +62,10 @@ failed, or if a Deployment has exceeded its progressDeadlineSeconds: its control
 still tries, and the rollout may recover after that. stderr then says why, one line
 per object: the Pod that is unschedulable, the quota that is exceeded, the container
 that crashes and the command that shows its log. It also says with which error a
-controller fails for an object and when its next attempt is, and names controllers that
-are stopped, paused or changed otherwise.`,
+controller fails for an object and when its next attempt is, which writes of a client
+for it fail, and names controllers that are stopped, paused or changed otherwise. Of
+Pods and workloads that are healthy, stderr says which of their programs are not
+simulated.`,
 		Example: `  ctrlplane wait -f manifests/
   ctrlplane wait deploy/web sts/db job/migrate -n shop --timeout 2m
   ctrlplane wait ns/shop --for-deletion
@@ -157,7 +161,9 @@ func (w *waitCommand) waitObjects(ctx context.Context, out io.Writer, args []str
 	}
 	refs = append(refs, named...)
 	err = waiter.Wait(bounded, refs, w.options(bounded, out, refs))
-	if bad, ok := errors.AsType[*health.NotHealthyError](err); ok {
+	bad, isUnhealthy := errors.AsType[*health.NotHealthyError](err)
+	switch {
+	case isUnhealthy:
 		for _, u := range bad.Objects {
 			fmt.Fprintln(out, words.OneLine(u.Ref.String()+": "+u.Reason))
 			if u.Log != nil {
@@ -165,6 +171,9 @@ func (w *waitCommand) waitObjects(ctx context.Context, out io.Writer, args []str
 			}
 		}
 		w.printReasons(ctx, out, bad.Objects)
+		w.printPrograms(ctx, out, cfg, refs, bad.Objects)
+	case err == nil:
+		w.printPrograms(ctx, out, cfg, refs, nil)
 	}
 	return err
 }
@@ -266,7 +275,7 @@ func (w *waitCommand) printReasons(ctx context.Context, out io.Writer, objects [
 		}
 		w.printReasonsOf(out, o, now, failed)
 	}
-	w.printNotRunning(ctx, out, client, now, objects)
+	w.printRecorded(ctx, out, client, now, objects)
 	w.printInterventions(out, now, resource)
 }
 
@@ -300,12 +309,13 @@ func (w *waitCommand) printInterventions(out io.Writer, now observe.Snapshot, re
 	}
 }
 
-// maxNotRunning is for how many objects it is said which operators that work for them do not run.
-const maxNotRunning = 10
+// maxRecorded is for how many objects the records are searched, and for how many it is said which of their programs are not simulated.
+const maxRecorded = 10
 
-// printNotRunning prints which operators that work for the objects do not run, each once.
-func (w *waitCommand) printNotRunning(ctx context.Context, out io.Writer, src observe.Source, now observe.Snapshot, objects []health.Unhealthy) {
-	if !trace.MayHaveEnded(now) {
+// printRecorded prints what the records say of the objects, each sentence once: which operators that work for them do not run, and which
+// writes fail that clients make because of them.
+func (w *waitCommand) printRecorded(ctx context.Context, out io.Writer, src observe.Source, now observe.Snapshot, objects []health.Unhealthy) {
+	if !trace.MayHaveEnded(now) && !trace.HasFailedWrites(now) {
 		return // the records need not be read
 	}
 	var o trace.Options
@@ -314,14 +324,47 @@ func (w *waitCommand) printNotRunning(ctx context.Context, out io.Writer, src ob
 		return
 	}
 	said := map[string]bool{}
-	for _, of := range objects[:min(len(objects), maxNotRunning)] {
+	for _, of := range objects[:min(len(objects), maxRecorded)] {
 		resource, _ := meta.UnsafeGuessKindToResource(of.Ref.GroupVersionKind)
 		about := observe.Object{Group: resource.Group, Resource: resource.Resource, Kind: of.Ref.Kind, Namespace: of.Ref.Namespace, Name: of.Ref.Name}
-		for _, sentence := range trace.NotRunning(o.State, records, about, traceStyle()) {
+		for _, sentence := range slices.Concat(trace.NotRunning(o.State, records, about, traceStyle()), failedWritesOf(records, about, o)) {
 			if !said[sentence] {
-				fmt.Fprintf(out, "%s: %s\n", words.OneLine(of.Ref.String()), strings.TrimSuffix(sentence, "."))
+				fmt.Fprintf(out, "%s: %s\n", words.OneLine(of.Ref.String()), words.OneLine(strings.TrimSuffix(sentence, ".")))
 			}
 			said[sentence] = true
+		}
+	}
+}
+
+// failedWritesOf says which writes fail that clients make because of an object.
+func failedWritesOf(records []observe.Record, about observe.Object, o trace.Options) []string {
+	chain, err := trace.Why(records, about, o)
+	if err != nil { // nothing is recorded of it
+		return nil
+	}
+	return chain.Failing
+}
+
+// printPrograms prints which programs of the objects are not simulated. It leaves out those that are not healthy: their Pods need not
+// run, and the reason says so where it matters.
+func (w *waitCommand) printPrograms(ctx context.Context, out io.Writer, cfg *rest.Config, refs []health.Ref, unhealthy []health.Unhealthy) {
+	if w.quiet || w.forDeletion {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, interventionsTimeout)
+	defer cancel()
+	hasPrograms := func(r health.Ref) bool { return programKinds[r.GroupKind()].Resource != "" }
+	isHealthy := func(r health.Ref) bool {
+		return !slices.ContainsFunc(unhealthy, func(u health.Unhealthy) bool { return u.Ref == r })
+	}
+	asked := 0
+	for _, r := range refs {
+		if asked == maxRecorded || !hasPrograms(r) || !isHealthy(r) {
+			continue
+		}
+		asked++
+		if said := explainPrograms(ctx, cfg, r.GroupKind(), r.Namespace, r.Name); said != "" {
+			fmt.Fprintf(out, "%s: %s\n", words.OneLine(r.String()), words.OneLine(said))
 		}
 	}
 }

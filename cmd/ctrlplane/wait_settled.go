@@ -21,11 +21,7 @@ import (
 	"github.com/ctrlplane/ctrlplane/ui"
 )
 
-func newWaitSettled(w *waitCommand) *cobra.Command {
-	cmd := &cobra.Command{
-		Use:   "settled",
-		Short: "Wait until the control plane has settled",
-		Long: `Wait until the control plane has settled: no key is queued or in progress in any
+const waitSettledHelp = `Wait until the control plane has settled: no key is queued or in progress in any
 controller or in the scheduler, no delayed key is due within the horizon, no write
 is in flight, and every event handler has received the last write to the resource
 that it watches. Leases and events do not count. Held writes of a paused controller
@@ -55,7 +51,13 @@ count. Keys that fail and are due later do not count either, nor do Pods that ca
 start, wait for a restart (CrashLoopBackOff), are unschedulable or have failed, nor
 failed Jobs, nor Nodes that are not Ready, nor clients that are paused or delayed,
 whose lists and watches are refused, or a write of which fails again and again. All
-of these are said on stderr.`,
+of these are said on stderr.`
+
+func newWaitSettled(w *waitCommand) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "settled",
+		Short: "Wait until the control plane has settled",
+		Long:  waitSettledHelp,
 		Example: `  ctrlplane wait settled
   ctrlplane wait settled --timeout 10s --horizon 5s`,
 		Args: rejectArgs,

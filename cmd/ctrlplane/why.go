@@ -25,8 +25,8 @@ it, the sync that made the call, the event that queued the key, the call that
 caused the event, and so on, back to the first cause. For an object that is older
 than the records, show what led to its last change. Causes that are likely, but not
 certain, are marked. Of an object that is not healthy it also says why, as "ctrlplane wait"
-does, which controllers fail for it, and which operators do not run; of a Job or a
-Pod, which of its programs are not simulated. With --from, a recording explains it,
+does, which controllers fail for it, and which operators do not run; of a Pod or
+its owner, which of its programs are not simulated. With --from, a recording explains it,
 without its control plane: that has no objects, but warnings of Events, and what was
 paused or stopped.`,
 		Example: `  ctrlplane why pod/web-7d4b9c6f5-x2x9k
@@ -64,7 +64,9 @@ func (o *traceFlags) runWhy(cmd *cobra.Command, args []string) error {
 	o.options.AtEnd = o.past.given() && o.past.at == ""
 	o.options.WhyDeleted, o.options.WhyChanged = o.commandFor("why", args, "--deleted"), o.commandFor("why", args, "--changed")
 	question := ui.Why{
-		About: about, Options: o.options, State: src.describeNow(ctx, about), Trace: "\"" + o.commandFor("trace", args) + "\"",
+		About: about, Options: o.options, State: src.describeNow(ctx, about),
+		Describe:       func(of observe.Object) ui.ObjectState { return src.describeNow(ctx, of) },
+		Trace:          "\"" + o.commandFor("trace", args) + "\"",
 		ExplainMissing: func(err error) error { return src.explainMissing(ctx, about, err) },
 		NameFields:     func(loops []assert.HotLoop) { src.nameFields(ctx, loops) },
 	}

@@ -277,16 +277,16 @@ func TestPlannedRequeuesAreNoErrorRetries(t *testing.T) {
 				p.queue.Done(key)
 			})
 		}
-		if q, _ := p.snapshotOne(t); q.Retries != 3 || q.ErrorRetries != 1 || q.Depth != 0 || q.Peak != 3 {
-			t.Errorf("%d requeues, %d after errors, depth %d, peak %d", q.Retries, q.ErrorRetries, q.Depth, q.Peak)
+		if q, _ := p.snapshotOne(t); q.Retries != 3 || q.ErrorRetries != 1 || q.Depth != 0 || q.MaxDepth != 3 {
+			t.Errorf("%d requeues, %d after errors, depth %d, peak %d", q.Retries, q.ErrorRetries, q.Depth, q.MaxDepth)
 		}
 		time.Sleep(1500 * time.Millisecond)
-		if q, _ := p.snapshotOne(t); q.Peak != 3 {
-			t.Errorf("a second later: peak %d", q.Peak)
+		if q, _ := p.snapshotOne(t); q.MaxDepth != 3 {
+			t.Errorf("a second later: peak %d", q.MaxDepth)
 		}
 		time.Sleep(2 * time.Second)
-		if q, _ := p.snapshotOne(t); q.Peak != 0 {
-			t.Errorf("three seconds later: peak %d", q.Peak)
+		if q, _ := p.snapshotOne(t); q.MaxDepth != 0 {
+			t.Errorf("three seconds later: peak %d", q.MaxDepth)
 		}
 	})
 }

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"io"
 	"os/exec"
-	"path"
 	"slices"
 	"strings"
 	"testing"
@@ -50,18 +49,25 @@ func matchesAny(name string, patterns ...string) bool {
 	})
 }
 
-// listPackages runs "go list" for the packages of the module and returns them by
-// their path relative to it.
-func listPackages(t *testing.T) map[string]listedPackage {
+// goList returns what "go list" prints in the folder of the module.
+func goList(t *testing.T, args ...string) []byte {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), "go", "list", "-json=ImportPath,Imports,Deps", "./...")
-	cmd.Dir = path.Join("..", "..")
+	cmd := exec.CommandContext(t.Context(), "go", append([]string{"list"}, args...)...)
+	cmd.Dir = root
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()
 	if err != nil {
 		t.Fatalf("go list: %v: %s", err, &stderr)
 	}
+	return out
+}
+
+// listPackages runs "go list" for the packages of the module and returns them by
+// their path relative to it.
+func listPackages(t *testing.T) map[string]listedPackage {
+	t.Helper()
+	out := goList(t, "-json=ImportPath,Imports,Deps", "./...")
 	all := map[string]listedPackage{}
 	for d := json.NewDecoder(bytes.NewReader(out)); ; {
 		var p listedPackage

@@ -17,6 +17,8 @@ type recorder struct {
 
 func (r *recorder) Helper() {}
 
+func (r *recorder) Name() string { return "TestText/long" }
+
 func (r *recorder) Errorf(format string, args ...any) {
 	r.failures = append(r.failures, fmt.Sprintf(format, args...))
 }
@@ -48,7 +50,7 @@ func setUpdate(t *testing.T, to bool) {
 func TestGolden(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "new", "text.golden")
 	setUpdate(t, false)
-	if got := recordFailures(func(tb testing.TB) { Golden(tb, path, []byte("a")) }); !strings.Contains(got, "run the test with -update to create it") {
+	if got := recordFailures(func(tb testing.TB) { Golden(tb, path, []byte("a")) }); !strings.Contains(got, "go test ./internal/testutil -run '^TestText$' -update creates it") {
 		t.Errorf("without a file: %s", got)
 	}
 	setUpdate(t, true)
@@ -60,7 +62,7 @@ func TestGolden(t *testing.T) {
 	setUpdate(t, false)
 	Golden(t, path, []byte("one\n\x1b[31mtwo\x1b[m\r\n"))
 	got := recordFailures(func(tb testing.TB) { Golden(tb, path, []byte("one\nthree\n")) })
-	if !strings.Contains(got, "-update") || !strings.Contains(got, "^[[31mtwo") || !strings.Contains(got, "three") {
+	if !strings.Contains(got, "go test ./internal/testutil -run '^TestText$' -update rewrites it") || !strings.Contains(got, "^[[31mtwo") || !strings.Contains(got, "three") {
 		t.Errorf("of a text that differs: %s", got)
 	}
 }

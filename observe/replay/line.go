@@ -79,7 +79,7 @@ func withIdle(history []observe.Sample, depth int64, samples int) []observe.Samp
 	if samples == 0 || len(history) == 0 {
 		return history
 	}
-	all := append(slices.Clone(history), slices.Repeat([]observe.Sample{{Depth: depth}}, min(samples, historySamples))...)
+	all := append(slices.Clone(history), slices.Repeat([]observe.Sample{{MaxDepth: depth}}, min(samples, historySamples))...)
 	all = all[max(0, len(all)-historySamples):]
 	if !slices.ContainsFunc(all, func(s observe.Sample) bool { return s != observe.Sample{} }) {
 		return nil

@@ -91,7 +91,7 @@ func (m *Moment) fromRecords() observe.Snapshot {
 			c.State, c.Reason, c.Interventions, c.Process, c.Gone = e.State, e.Reason, e.Interventions, e.Process, e.Gone
 		case *observe.QueueChanged:
 			q := observe.Queue{
-				Controller: e.Controller, Name: e.Queue, Depth: e.Depth, Peak: max(e.Depth, e.MaxDepth), InFlight: e.InFlight,
+				Controller: e.Controller, Name: e.Queue, Depth: e.Depth, MaxDepth: max(e.Depth, e.MaxDepth), InFlight: e.InFlight,
 				Adds: e.Adds, Gets: e.Gets, Done: e.Done, Retries: e.Retries, ErrorRetries: -1, Delayed: -1, AddRate: -1, DoneRate: -1,
 			}
 			i, ok := queues[queueID(&q)]

@@ -47,7 +47,7 @@ func snapshots() (list []observe.Snapshot) {
 			s.Controllers = append(s.Controllers, c)
 			q := observe.Queue{Controller: name, Name: "q", Adds: int64(i / 4 * n), Depth: int64(i % (n + 1))}
 			for h := range min(i/4, 4) {
-				q.History = append(q.History, observe.Sample{Depth: int64(i/4 + h)})
+				q.History = append(q.History, observe.Sample{MaxDepth: int64(i/4 + h)})
 			}
 			s.Queues = append(s.Queues, q)
 		}
@@ -174,9 +174,9 @@ func idleSnapshots() (list []observe.Snapshot) {
 				q.Depth, q.Adds = 2, 2
 			}
 			if h := &histories[n]; i%4 == 0 { // a second has passed
-				sample := observe.Sample{Depth: q.Depth}
+				sample := observe.Sample{MaxDepth: q.Depth}
 				if n < 9 && (i/4+n)%10 == 0 {
-					sample = observe.Sample{Depth: 1, Adds: 3, Done: 3}
+					sample = observe.Sample{MaxDepth: 1, Adds: 3, Done: 3}
 				}
 				*h = append(slices.Clone(*h), sample)
 				*h = (*h)[max(0, len(*h)-historySamples):]
@@ -253,7 +253,7 @@ func TestQueuesThatReturn(t *testing.T) {
 					q.Depth, q.Adds = random.Int64N(3)/2, q.Adds+1
 					q.History = append(slices.Clone(q.History), observe.Sample{Adds: random.Int64N(3)})
 				}
-				q.History = append(slices.Clone(q.History), slices.Repeat([]observe.Sample{{Depth: q.Depth}}, samples)...)
+				q.History = append(slices.Clone(q.History), slices.Repeat([]observe.Sample{{MaxDepth: q.Depth}}, samples)...)
 				q.History = q.History[max(0, len(q.History)-historySamples):]
 				if !slices.ContainsFunc(q.History, func(s observe.Sample) bool { return s != observe.Sample{} }) {
 					q.History = nil
@@ -367,7 +367,7 @@ func TestRecordingWithoutSnapshots(t *testing.T) {
 	r := openTest(t, write(t, NewHeader(start), record(1, 0),
 		observe.Record{Seq: 2, Time: at(time.Second), Event: &observe.QueueChanged{Controller: "c0", Queue: "q", Depth: 3, MaxDepth: 5, Adds: 9}}))
 	s, err := r.At(r.End()).Snapshot(t.Context())
-	if err != nil || len(s.Controllers) != 1 || s.Controllers[0].State != "1" || len(s.Queues) != 1 || s.Queues[0].Depth != 3 || s.Queues[0].Peak != 5 {
+	if err != nil || len(s.Controllers) != 1 || s.Controllers[0].State != "1" || len(s.Queues) != 1 || s.Queues[0].Depth != 3 || s.Queues[0].MaxDepth != 5 {
 		t.Errorf("snapshot %+v, %v", s, err)
 	}
 }

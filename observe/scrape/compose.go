@@ -139,7 +139,7 @@ func composeQueue(k key, q *queue, c *controller) observe.Queue {
 
 		ErrorRetries: -1, // the metric counts planned requeues, too
 	}
-	result.Peak = result.Depth
+	result.MaxDepth = result.Depth
 	if c != nil && c.workers > 0 {
 		result.Workers = int(toCount(c.workers))
 		result.InFlight = c.count(c.active, activeNumber)

@@ -116,7 +116,7 @@ func TestUnknownNumbers(t *testing.T) {
 		return s
 	}
 	q := composeSnapshot(keepAll(bare(0), bare(5))).Queues[0]
-	want := observe.Queue{Name: "deployment", Depth: 3, InFlight: -1, Adds: -1, Gets: -1, Done: -1, Retries: -1, ErrorRetries: -1, Peak: 3, Delayed: -1, AddRate: -1, DoneRate: -1, History: q.History}
+	want := observe.Queue{Name: "deployment", Depth: 3, InFlight: -1, Adds: -1, Gets: -1, Done: -1, Retries: -1, ErrorRetries: -1, MaxDepth: 3, Delayed: -1, AddRate: -1, DoneRate: -1, History: q.History}
 	if diff := cmp.Diff(want, q); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
@@ -243,11 +243,11 @@ func TestHistory(t *testing.T) {
 		{"one", keepAll(scrapeAt(0, 1, 2)), nil},
 		{"no whole second", keepAll(scrapeAt(0.2, 1, 2), scrapeAt(0.9, 1, 3)), nil},
 		{"on the second", keepAll(scrapeAt(0, 3, 0), scrapeAt(1, 1, 4), scrapeAt(2, 0, 6)),
-			[]observe.Sample{{Depth: 3, Adds: 2, Done: 4}, {Depth: 1, Adds: 1, Done: 2}}},
+			[]observe.Sample{{MaxDepth: 3, Adds: 2, Done: 4}, {MaxDepth: 1, Adds: 1, Done: 2}}},
 		{"between", keepAll(scrapeAt(0.5, 0, 0), scrapeAt(1.5, 0, 10), scrapeAt(2.5, 0, 30)),
 			[]observe.Sample{{Adds: 15, Done: 15}}},
 		{"peak within", keepAll(scrapeAt(0, 0, 0), scrapeAt(0.5, 80, 0), scrapeAt(1, 0, 80), scrapeAt(2, 0, 80)),
-			[]observe.Sample{{Depth: 80, Adds: 80, Done: 80}, {}}},
+			[]observe.Sample{{MaxDepth: 80, Adds: 80, Done: 80}, {}}},
 		{"a gap", keepAll(scrapeAt(0, 0, 0), scrapeAt(3, 0, 30), scrapeAt(4, 0, 30)),
 			[]observe.Sample{{Adds: 10, Done: 10}, {Adds: 10, Done: 10}, {Adds: 10, Done: 10}, {}}},
 	} {

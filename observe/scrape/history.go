@@ -40,9 +40,9 @@ func queueHistory(scrapes []*scrape, k key) []observe.Sample {
 		depth = between(a.depth, b.depth)
 		if end.After(first) {
 			samples = append(samples, observe.Sample{
-				Depth: toCount(max(highest, depth)),
-				Adds:  toCount(addsNow - adds),
-				Done:  toCount(doneNow - done),
+				MaxDepth: toCount(max(highest, depth)),
+				Adds:     toCount(addsNow - adds),
+				Done:     toCount(doneNow - done),
 			})
 		}
 		adds, done = addsNow, doneNow

@@ -53,6 +53,11 @@ func mayFail(c *observe.Client) bool {
 	return (c.IsWatching() || c.IsPolling()) && observe.ProgramOf(c.Name) != "kubectl"
 }
 
+// HasFailedWrites reports whether a client that may try again has made a request that failed.
+func HasFailedWrites(now observe.Snapshot) bool {
+	return slices.ContainsFunc(now.Clients, func(c observe.Client) bool { return mayFail(&c) && c.Errors+c.Conflicts > 0 })
+}
+
 // workBegan returns when the process of a client began to watch, or to poll if it does not watch.
 func workBegan(c *observe.Client) time.Time {
 	if c.IsWatching() || len(c.Polls) == 0 {

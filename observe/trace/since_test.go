@@ -267,16 +267,23 @@ func TestTraceSummarizesErrorsOfTheStorage(t *testing.T) {
 	}
 }
 
-// Of a webhook behind a Service that leads to no program the sentence names the Service, for which a long URL leaves no room.
+// Of a webhook behind a Service that leads to no program the sentence names the Service and says what to do, for which a long URL leaves
+// no room. The program's text is that of package sim/kubelet.
 func TestTraceSummarizesServicesWithoutProgram(t *testing.T) {
-	const begin, end = `Internal error occurred: failed calling webhook "hook.example.com": `, "Service default/hook leads to no program, because the programs of Pods do not run here: run the server on this machine"
-	message := begin + `failed to call webhook: Post "https://hook.default.svc:443/validate?timeout=10s": ` + end
-	tree, err := Build(clientCalls(observe.Called{Verb: "update", Status: 500, Error: message}), deployment("web"), Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if text, want := writeString(t, tree, Text, Style{}), "failed to update Deployment web: 500: "+begin+end+".\n"; !strings.Contains(text, want) {
-		t.Errorf("no %q in:\n%s", want, text)
+	const fails, service, advice = `Internal error occurred: failed calling webhook "vclusterqueue.kb.io": `, "Service kueue-system/kueue-webhook-service leads to no program", ": run the server on this machine and set the Service's type to ExternalName"
+	const because, otherwise = ", because the programs of Pods do not run here", ", or delete the configuration that refers to it"
+	const url = `Post "https://kueue-webhook-service.kueue-system.svc:443/validate-kueue-x-k8s-io-v1beta1-clusterqueue?timeout=10s": `
+	for begin, want := range map[string]string{
+		fails + "failed to call webhook: ":                                          fails,
+		"conversion webhook for kueue.x-k8s.io/v1beta1, Kind=ClusterQueue failed: ": "conversion webhook for kueue.x-k8s.io/v1beta1, Kind=ClusterQueue failed: ",
+	} {
+		tree, err := Build(clientCalls(observe.Called{Verb: "update", Status: 500, Error: begin + url + service + because + advice + otherwise}), deployment("web"), Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if text, want := writeString(t, tree, Text, Style{}), "failed to update Deployment web: 500: "+want+service+advice+".\n"; !strings.Contains(text, want) {
+			t.Errorf("no %q in:\n%s", want, text)
+		}
 	}
 }
 

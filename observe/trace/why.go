@@ -132,6 +132,16 @@ func (c *Chain) Next() What {
 	return c.Recorded[(at+1)%len(c.Recorded)]
 }
 
+// CausedBy returns the last other object because of which the explained change was made; nil if none is in the chain.
+func (c *Chain) CausedBy() *observe.Object {
+	for _, n := range c.Links {
+		if n.Object != nil && !n.isAbout(c.About) {
+			return n.Object
+		}
+	}
+	return nil
+}
+
 // explainable returns the changes other than refused and failed ones that can be explained.
 func (g *graph) explainable(last *lastWrites, about observe.Object) []What {
 	return slices.DeleteFunc([]What{Created, Changed, Deleted}, func(w What) bool { return toExplain(g.nodes, last, w, about) == nil })

@@ -30,13 +30,25 @@ func TestRunSaysWhatWasNotRun(t *testing.T) {
 	t.Parallel()
 	const line = "simulated, not run: Deployment default/app (/bin/nonsense --crash), Job default/migrate (rake db:migrate), Pod default/probed (readiness probe)"
 	cmd := newRunCommand(t, "--settle", longTimeout, "--healthy", "--nodes=1", "--report", "out", "-f", "m.yaml", "--", "sh", "-c",
-		`"$0" wait --timeout 5m -f m.yaml && "$0" kubectl delete job migrate`, program.Path())
+		`"$0" wait --timeout 5m -f m.yaml && "$0" why deployment/app && "$0" kubectl delete job migrate`, program.Path())
 	testutil.WriteFile(t, filepath.Join(cmd.Dir, "m.yaml"), simulatedManifest)
 	summary := filepath.Join(t.TempDir(), "summary.md")
 	cmd.Env = append(withoutCIEnv(cmd.Env), "GITHUB_ACTIONS=true", "GITHUB_STEP_SUMMARY="+summary)
-	_, stderr, code := program.Run(t, cmd)
+	stdout, stderr, code := program.Run(t, cmd)
 	if code != 0 {
 		t.Errorf("exit code %d", code)
+	}
+	const nothingRuns = "Nothing runs in container c, which keeps running: its command needs /bin/nonsense, which is not simulated. "
+	for _, want := range []string{"\nDeployment default/app: " + nothingRuns, "\nJob default/migrate: Nothing runs in container c, which exits with 0 at once: its command needs rake, "} {
+		if !strings.Contains(stderr, want) {
+			t.Errorf("wait does not say %q", want)
+		}
+	}
+	if strings.Contains(stderr, "\nPod default/runs: ") {
+		t.Error("wait says of a program that runs that it does not")
+	}
+	if why := strings.Join(strings.Fields(stdout), " "); !strings.Contains(why, nothingRuns) {
+		t.Errorf("why of the Deployment: %s", stdout)
 	}
 	if !strings.Contains(stderr, "\nctrlplane: "+line+"\nctrlplane: passed in ") {
 		t.Errorf("stderr lacks %q:\n%s", line, stderr)

@@ -210,7 +210,12 @@ func testFailingWrites(t *testing.T, k snapshotFixture, p *program.ControlPlane)
 		t.Fatal(err)
 	}
 	defer watch.Stop()
-	m := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "wrong"}, Data: map[string]string{"a/b": "no key may have a slash"}}
+	owner, err := p.Client(t).CoreV1().Pods("default").Get(t.Context(), "crash", metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	owned := metav1.ObjectMeta{Name: "wrong", OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(owner, corev1.SchemeGroupVersion.WithKind("Pod"))}}
+	m := &corev1.ConfigMap{ObjectMeta: owned, Data: map[string]string{"a/b": "no key may have a slash"}}
 	tryAgain := func() { // some time after the last attempt, the text is another one, and later there is none
 		t.Helper()
 		for range 3 {
@@ -221,6 +226,7 @@ func testFailingWrites(t *testing.T, k snapshotFixture, p *program.ControlPlane)
 	}
 	const fails = `eager \(kubernetes-admin\) fails to create ConfigMap default/wrong, \d+ times in a row(, last .+ ago)?: 422: `
 	inStatus, asWarning := regexp.MustCompile(`(?m)^`+fails), regexp.MustCompile(`(?m)^settled, but `+fails)
+	ofOwner := regexp.MustCompile(`(?m)^Pod default/crash: eager \(kubernetes-admin\) fails to create ConfigMap wrong, \d+ times in a row(, last .+ ago)?: 422: `)
 	p.Await(t, "a line of the status", func() bool {
 		tryAgain()
 		return inStatus.MatchString(k.status())
@@ -229,6 +235,11 @@ func testFailingWrites(t *testing.T, k snapshotFixture, p *program.ControlPlane)
 		tryAgain()
 		_, stderr, code := program.Run(t, k.command("wait", "settled"))
 		return code == 0 && asWarning.MatchString(stderr)
+	})
+	p.Await(t, "a reason of the wait for the owner", func() bool {
+		tryAgain()
+		_, stderr, code := program.Run(t, k.command("wait", "pod/crash", "--timeout", "1s"))
+		return code == 1 && ofOwner.MatchString(stderr)
 	})
 	var s struct {
 		FailingWrites []struct {

@@ -12,6 +12,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/ctrlplane/ctrlplane/internal/testutil"
 	"github.com/ctrlplane/ctrlplane/internal/testutil/program"
@@ -193,6 +194,29 @@ func TestStory(t *testing.T) {
 		if got := output("why", "pod/"+web); strings.Contains(got, "Nothing runs") || strings.Contains(got, "not ready") {
 			t.Errorf("of a server that runs:\n%s", got)
 		}
+	})
+
+	t.Run("a Pod of a Job that was suspended since", func(t *testing.T) {
+		jobs := client.BatchV1().Jobs("default")
+		job := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Name: "low"}, Spec: batchv1.JobSpec{Template: *template.DeepCopy()}}
+		job.Spec.Template.Labels, job.Spec.Template.Spec.RestartPolicy = nil, corev1.RestartPolicyNever
+		job.Spec.Template.Spec.Containers[0].Command = []string{"sleep", "1h"}
+		if _, err := jobs.Create(t.Context(), job, metav1.CreateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		var low string // which does not end by itself
+		p.Await(t, "the Pod of the Job", func() bool {
+			list, err := pods.List(t.Context(), metav1.ListOptions{LabelSelector: batchv1.JobNameLabel + "=low"})
+			if err != nil || len(list.Items) != 1 {
+				return false
+			}
+			low = list.Items[0].Name
+			return true
+		})
+		if _, err := jobs.Patch(t.Context(), "low", types.MergePatchType, []byte(`{"spec":{"suspend":true}}`), metav1.PatchOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		awaitStory([]string{"why", "pod/" + low, "--deleted"}, "job-controller deleted Pod "+low, "Job low is not ready: suspended: spec.suspend is true.")
 	})
 
 	t.Run("who deleted it", func(t *testing.T) {

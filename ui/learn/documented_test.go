@@ -1,9 +1,12 @@
 package learn
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/ctrlplane/ctrlplane/internal/testutil"
 	"github.com/ctrlplane/ctrlplane/observe"
@@ -24,6 +27,26 @@ func TestDocumentedValues(t *testing.T) {
 				t.Errorf("docs/lessons.md, %s …: no `%s`", begin, v)
 			}
 		}
+	}
+}
+
+// docs/learn.md lists the built-in lessons, and says how long they take together.
+func TestDocumentedLessons(t *testing.T) {
+	all, err := All()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var want []string
+	minutes := 0
+	for i, l := range all {
+		want = append(want, fmt.Sprintf("| %d | %s | %d |", i+1, l.Title, l.Minutes))
+		minutes += l.Minutes
+	}
+	want = append(want, fmt.Sprintf("| | all | %d |", minutes))
+	_, rest, _ := strings.Cut(testutil.ReadFile(t, "../../docs/learn.md"), "| --- | --- | --- |\n")
+	table, _, _ := strings.Cut(rest, "\n\n")
+	if diff := cmp.Diff(strings.Split(table, "\n"), want); diff != "" {
+		t.Errorf("the table of docs/learn.md differs from the lessons: edit it (-documented +lessons):\n%s", diff)
 	}
 }
 

@@ -133,7 +133,8 @@ func (r *runner) showWhy(ctx context.Context, s *Show) (text, command string, er
 	}
 	q := ui.Why{About: about, Options: o, Trace: `"ctrlplane trace ` + ref + `"`}
 	if r.Objects != nil {
-		q.State = r.Objects.Describe(ctx, about)
+		q.Describe = func(o observe.Object) ui.ObjectState { return r.Objects.Describe(ctx, o) }
+		q.State = q.Describe(about)
 	}
 	var b bytes.Buffer
 	err = q.Write(&b, records, trace.Text, r.traceStyle())

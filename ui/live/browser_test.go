@@ -278,7 +278,7 @@ func TestSortsByWhatPeopleKnow(t *testing.T) {
 	for i := range s.Queues { // at the heartbeat of a node
 		switch q := &s.Queues[i]; q.Name {
 		case "ttl-after-finished", "resourcequota", "garbage_collector_graph_changes":
-			q.Peak, q.AddRate, q.DoneRate = 1, 0.2, 0.2
+			q.MaxDepth, q.AddRate, q.DoneRate = 1, 0.2, 0.2
 		}
 	}
 	s.Controllers = append(s.Controllers, observe.Controller{Name: "operator/site", State: stateRunning})

@@ -96,7 +96,7 @@ func columnMaxima(history []observe.Sample, second int64, w int) []int64 {
 		at := second - int64(len(history)-1-i)
 		x := int64(w-1) - (second/each - at/each)
 		if x >= 0 {
-			tops[x] = max(tops[x], s.Depth)
+			tops[x] = max(tops[x], s.MaxDepth)
 		}
 	}
 	return tops

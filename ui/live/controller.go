@@ -125,7 +125,7 @@ func (m model) addQueueDetails(s *detailBuilder, q *observe.Queue, c observe.Con
 	chart := m.theme.depthChart(q.History, m.snapshot.Time.Unix(), chartWidth(s.w-labelWidth-8), rows)
 	var top int64
 	for _, h := range q.History {
-		top = max(top, h.Depth)
+		top = max(top, h.MaxDepth)
 	}
 	scale := []string{"  " + formatShort(top), "", "  0"}
 	for _, n := range numbers {

@@ -70,7 +70,7 @@ func TestHeaderNamesTheLeader(t *testing.T) {
 
 // TestHeaderOfUnknownQueues has a process whose metrics do not say whether keys are left not look settled or busy.
 func TestHeaderOfUnknownQueues(t *testing.T) {
-	source := &fixedSource{snapshot: observe.Snapshot{Queues: []observe.Queue{{Name: "widget", Depth: -1, Peak: -1}}}}
+	source := &fixedSource{snapshot: observe.Snapshot{Queues: []observe.Queue{{Name: "widget", Depth: -1, MaxDepth: -1}}}}
 	m := newPlainModel(t, Options{Source: source}, 100, 24)
 	if got := m.drawScreen()[0]; !strings.HasSuffix(got, " ○ unknown") {
 		t.Errorf("the header is %q", got)
@@ -85,7 +85,7 @@ func TestSettledIsNotBusy(t *testing.T) {
 		case "deployment", "replicaset":
 			q.AddRate, q.DoneRate = 2, 2
 		case "job":
-			q.Depth, q.Peak, q.Parked = 3, 3, true
+			q.Depth, q.MaxDepth, q.Parked = 3, 3, true
 		}
 	}
 	m := newPlainModel(t, Options{Source: source}, 100, 30)

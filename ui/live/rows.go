@@ -71,7 +71,7 @@ func (r row) peak() int64 {
 	if r.queue == nil {
 		return 0
 	}
-	return max(r.queue.Depth, r.queue.Peak, 0)
+	return max(r.queue.Depth, r.queue.MaxDepth, 0)
 }
 
 // loadLevel returns a coarse load, so that rows do not swap places for a single key.
@@ -271,7 +271,7 @@ func totalsOf(rows []row, withInternal bool) rowTotals {
 		deepest = max(deepest, r.peak())
 		if r.queue != nil {
 			for _, s := range r.queue.History[max(len(r.queue.History)-scaleSeconds, 0):] {
-				deepest = max(deepest, s.Depth)
+				deepest = max(deepest, s.MaxDepth)
 			}
 		}
 		if r.isBusy() {

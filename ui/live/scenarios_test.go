@@ -22,9 +22,9 @@ func rolloutSnapshot() observe.Snapshot {
 	for i := range s.Queues {
 		switch q := &s.Queues[i]; q.Name {
 		case "deployment":
-			q.Depth, q.Peak, q.History = 35, 38, nil
+			q.Depth, q.MaxDepth, q.History = 35, 38, nil
 		case "replicaset":
-			q.Depth, q.Peak, q.History = 7, 21, nil
+			q.Depth, q.MaxDepth, q.History = 7, 21, nil
 		}
 	}
 	for i := range s.Controllers {
@@ -62,7 +62,7 @@ func operatorSnapshot() observe.Snapshot {
 		Failing: []observe.FailingKey{{Queue: "site", Key: "shop/shop", KeyBasis: observe.BasisQueue, Times: 12, Last: testNow, Due: testNow.Add(5 * time.Second),
 			Error: `deployments.apps "shop" is forbidden: User "system:serviceaccount:shop:operator" cannot patch resource "deployments" in API group "apps" in the namespace "shop"`}},
 	})
-	s.Queues = append(s.Queues, observe.Queue{Controller: operator, Name: "site", Depth: 2, Peak: 3, Workers: 1, Adds: 14, Gets: 12, Done: 12, Retries: 12, ErrorRetries: 12, AddRate: 0.4, DoneRate: 0.4, Delayed: 1, NextDue: testNow.Add(5 * time.Second)})
+	s.Queues = append(s.Queues, observe.Queue{Controller: operator, Name: "site", Depth: 2, MaxDepth: 3, Workers: 1, Adds: 14, Gets: 12, Done: 12, Retries: 12, ErrorRetries: 12, AddRate: 0.4, DoneRate: 0.4, Delayed: 1, NextDue: testNow.Add(5 * time.Second)})
 	return s
 }
 

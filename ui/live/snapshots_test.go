@@ -75,7 +75,7 @@ func burstSnapshot() observe.Snapshot {
 		q := &s.Queues[i]
 		switch q.Name {
 		case "deployment":
-			q.Peak = 402
+			q.MaxDepth = 402
 			q.Depth, q.InFlight, q.AddRate, q.DoneRate, q.Retries, q.ErrorRetries = 312, 5, 241.3, 180.25, 19, 17
 			q.Wait.Recent = observe.Quantiles{Count: 900, P50: 840 * time.Millisecond, P99: 2100 * time.Millisecond}
 			q.Work.Recent = observe.Quantiles{Count: 900, P50: 8200 * time.Microsecond, P99: 31 * time.Millisecond}
@@ -98,7 +98,7 @@ func burstSnapshot() observe.Snapshot {
 // setRisingHistory gives a queue a history that rises to a depth.
 func setRisingHistory(q *observe.Queue, to int64, seconds int) {
 	for i := range seconds {
-		q.History[historySamples-seconds+i].Depth = to * int64(i+1) / int64(seconds)
+		q.History[historySamples-seconds+i].MaxDepth = to * int64(i+1) / int64(seconds)
 	}
 }
 

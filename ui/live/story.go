@@ -204,7 +204,8 @@ func (m model) storyFunc(a action, of target) func(context.Context) storyResult 
 		case isPast:
 			why.State.Recorded = true
 		case browser != nil:
-			why.State = browser.Describe(ctx, o)
+			why.Describe = func(o observe.Object) ui.ObjectState { return browser.Describe(ctx, o) }
+			why.State = why.Describe(o)
 		}
 		return whyStory(why, records, style)
 	}

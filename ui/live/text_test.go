@@ -133,7 +133,7 @@ func TestBar(t *testing.T) {
 func TestChart(t *testing.T) {
 	th := newTheme(false, true, false)
 	history := make([]observe.Sample, historySamples)
-	history[59].Depth, history[0].Depth = 16, 8
+	history[59].MaxDepth, history[0].MaxDepth = 16, 8
 	if got := th.depthChart(history, 59, 12, 1)[0]; got != "▄          █" {
 		t.Errorf("chart: %q", got)
 	}

@@ -170,7 +170,8 @@ func (s *Server) explainWhy(ctx context.Context, about observe.Object, records [
 	}
 	q := ui.Why{About: about, Options: o, State: ui.ObjectState{Recorded: s.options.Player != nil}}
 	if d, ok := s.options.Source.(ui.Describer); ok {
-		q.State = d.Describe(ctx, about)
+		q.Describe = func(o observe.Object) ui.ObjectState { return d.Describe(ctx, o) }
+		q.State = q.Describe(about)
 	}
 	return q.ChainOrFirst(records, trace.Style{Zone: time.Local})
 }

@@ -1,4 +1,4 @@
-package controllers
+package explain
 
 import (
 	"cmp"
@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ctrlplane/ctrlplane/control"
 	"github.com/ctrlplane/ctrlplane/internal/testutil"
-	"github.com/ctrlplane/ctrlplane/ui/explain"
 )
 
 // documentPreface is the beginning of docs/controllers.md.
@@ -23,22 +23,32 @@ the flags' values and the permissions. ` + "`make golden`" + ` generates this pa
 
 // docs/controllers.md is generated from the explain pages.
 func TestControllersDocumentIsUpToDate(t *testing.T) {
-	flags, err := DefaultFlags()
-	if err != nil {
-		t.Fatal(err)
-	}
-	facts := explain.Facts{Flags: flags, Versions: moduleVersions(t)}
+	facts := Facts{Flags: defaultFlags(t), Versions: moduleVersions(t)}
 	var b strings.Builder
 	b.WriteString(documentPreface)
 	group := ""
-	for _, p := range explain.Pages() {
+	for _, p := range Pages() {
 		if p.Group != group {
 			fmt.Fprintf(&b, "\n## %s\n", p.GroupTitle())
 			group = p.Group
 		}
 		writeMarkdown(&b, p.NewEntry(facts))
 	}
-	testutil.Golden(t, "../docs/controllers.md", []byte(b.String()))
+	testutil.Golden(t, "../../docs/controllers.md", []byte(b.String()))
+}
+
+// defaultFlags returns the flags of kube-controller-manager from a file that a test of package controllers writes: this package
+// does not link Kubernetes.
+func defaultFlags(t *testing.T) (list []control.Flag) {
+	t.Helper()
+	for line := range strings.Lines(testutil.ReadFile(t, "testdata/flags.tsv")) {
+		cells := strings.Split(strings.TrimRight(line, "\r\n"), "\t")
+		if len(cells) != 3 {
+			t.Fatalf("testdata/flags.tsv: %q has %d cells, want 3", line, len(cells))
+		}
+		list = append(list, control.Flag{Set: cells[0], Name: cells[1], Default: cells[2]})
+	}
+	return list
 }
 
 // moduleVersions returns the versions of upstream's modules in this build.
@@ -60,7 +70,7 @@ func moduleVersions(t *testing.T) map[string]string {
 	return all
 }
 
-func writeMarkdown(b *strings.Builder, e explain.Entry) {
+func writeMarkdown(b *strings.Builder, e Entry) {
 	fmt.Fprintf(b, "\n### %s\n\n%s\n", e.Name, escapeMarkdown(e.Purpose))
 	if e.Drawing != "" {
 		fmt.Fprintf(b, "\n```\n%s\n```\n", strings.TrimRight(e.Drawing, "\n"))
@@ -108,7 +118,7 @@ func writeBullets(b *strings.Builder, title string, items []string) {
 
 // sourceLink returns the location of the file, as a link if it is in this
 // repository.
-func sourceLink(s explain.Source) string {
+func sourceLink(s Source) string {
 	if s.Module == modulePath {
 		return fmt.Sprintf("[%s](../%s)", s.Path, s.Path)
 	}

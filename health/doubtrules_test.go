@@ -9,12 +9,15 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/runtime"
 	clienttesting "k8s.io/client-go/testing"
+
+	"github.com/ctrlplane/ctrlplane/internal/testutil"
 )
 
-// Objects that are healthy to kstatus may need others that do not exist.
-func TestExamineNeeds(t *testing.T) {
+// Objects that are healthy to kstatus may have no effect.
+func TestDoubtRules(t *testing.T) {
 	ingress := func(spec string) string {
 		return `{apiVersion: networking.k8s.io/v1, kind: Ingress, metadata: {name: x, namespace: shop}, spec: {` + spec + `}}`
 	}
@@ -46,6 +49,9 @@ func TestExamineNeeds(t *testing.T) {
 		return `{apiVersion: autoscaling/v2, kind: HorizontalPodAutoscaler, metadata: {name: x, namespace: shop}, status: {conditions: [` + condition + `]}}`
 	}
 	const cronJob = `{apiVersion: batch/v1, kind: CronJob, metadata: {name: x, namespace: shop}, spec: {concurrencyPolicy: Forbid}, status: {active: [{name: x-1}], lastScheduleTime: "2026-01-01T00:01:00Z"}}`
+	scheduled := func(schedule, more string) string {
+		return `{apiVersion: batch/v1, kind: CronJob, metadata: {name: x, namespace: shop}, spec: {schedule: "` + schedule + `"` + more + `}}`
+	}
 	started := func(name, condition, at string) string {
 		return `{apiVersion: batch/v1, kind: Job, metadata: {name: ` + name + `, namespace: shop, ownerReferences: [{apiVersion: batch/v1, kind: CronJob, name: x, uid: uid-of-x, controller: true}]},
   status: {conditions: [{type: ` + condition + `, status: "True", reason: BackoffLimitExceeded, lastTransitionTime: "2026-01-01T00:` + at + `Z"}]}}`
@@ -100,6 +106,21 @@ func TestExamineNeeds(t *testing.T) {
 		"autoscaler that is off":     {scaler("{type: ScalingActive, status: \"False\", reason: ScalingDisabled, message: the replica count of the target is zero}"), web, "It does not scale: ScalingDisabled: the replica count of the target is zero."},
 		"autoscaler at its maximum":  {scaler("{type: ScalingLimited, status: \"True\", reason: TooManyReplicas, message: more than the maximum}"), web, "It is limited: TooManyReplicas: more than the maximum."},
 		"autoscaler at its minimum":  {scaler("{type: ScalingLimited, status: \"True\", reason: TooFewReplicas, message: less than the minimum}"), web, ""},
+		"February 30th":              {scheduled("0 0 30 2 *", ""), web, `Its schedule "0 0 30 2 *" never starts a Job: no date matches it.`},
+		"February 30th, suspended":   {scheduled("0 0 30 2 *", ", suspend: true"), web, ""},
+		"February 29th":              {scheduled("0 0 29 2 *", ""), web, ""},
+		"June and September 31st":    {scheduled("0 0 31 6,SEP *", ""), web, `Its schedule "0 0 31 6,SEP *" never starts a Job: no date matches it.`},
+		"after February 29th":        {scheduled("* 0 30-31,31/1 feb ?", ""), web, `Its schedule "* 0 30-31,31/1 feb ?" never starts a Job: no date matches it.`},
+		"one of two months":          {scheduled("0 0 31 2,3 *", ""), web, ""},
+		"one of two days":            {scheduled("0 0 30,1 2 *", ""), web, ""},
+		"range of months":            {scheduled("0 0 31 2-3 *", ""), web, ""},
+		"each month":                 {scheduled("0 0 31 * *", ""), web, ""},
+		"list without a day":         {scheduled("0 0 30, 2 *", ""), web, ""},
+		"Mondays of February":        {scheduled("0 0 30 2 1", ""), web, ""}, // the day of the month, or that of the week
+		"each second day":            {scheduled("0 0 */2 2 *", ""), web, ""},
+		"February 30th in Lisbon":    {scheduled("TZ=Europe/Lisbon 0 0 30 2 *", ""), web, ""}, // which the API server refuses
+		"interval":                   {scheduled("@every 30m", ""), web, ""},
+		"schedule by its name":       {scheduled("@daily", ""), web, ""},
 		"skipped start":              {cronJob, skipped("00:02:00") + "\n---\n" + active, "Its last start was skipped: Job x-1 is active and concurrencyPolicy is Forbid."},
 		"late start":                 {cronJob, skipped("00:01:00") + "\n---\n" + active, ""}, // which upstream reports as long as the Job before is active
 		"failed Job of a CronJob":    {cronJob, started("x-0", "Complete", "00:00") + "\n---\n" + started("x-1", "Failed", "01:00"), "Its last Job to finish, x-1, has failed: BackoffLimitExceeded."},
@@ -185,5 +206,26 @@ func TestWaitNamesDoubts(t *testing.T) {
 				t.Errorf("got the doubt %q", got)
 			}
 		})
+	}
+}
+
+// docs/tracing.md has a table with a row for each kind with a rule.
+func TestDoubtRulesAreDocumented(t *testing.T) {
+	page := testutil.ReadFile(t, "../docs/tracing.md")
+	_, table, _ := strings.Cut(page, "\n| Kind | What `why` says of a healthy object |\n| --- | --- |\n")
+	table, _, _ = strings.Cut(table, "\n\n")
+	var documented, want []string
+	for row := range strings.Lines(table) {
+		kinds := strings.Split(row, "|")[1]
+		documented = append(documented, strings.Split(strings.TrimSpace(kinds), ", ")...)
+	}
+	for kind := range doubtRules {
+		want = append(want, kind.Kind)
+	}
+	want = append(want, "any kind") // explainUnservedOwner
+	slices.Sort(documented)
+	slices.Sort(want)
+	if diff := cmp.Diff(want, documented); diff != "" {
+		t.Errorf("the table of docs/tracing.md differs from doubtRules, -want +got:\n%s", diff)
 	}
 }
