@@ -202,6 +202,7 @@ func (p *controlPlane) processStatus(meter *procstat.Meter) observe.Process {
 	if !p.ready.Load() { // the fields below are not final
 		return v
 	}
+	v.UnreadMetrics = p.unreadMetrics()
 	v.Speed = p.currentSpeed()
 	if s := p.startState.Load(); s != nil {
 		v.Restoring = s.IsRestoring()

@@ -2,6 +2,7 @@ package ctrlplane
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -15,6 +16,12 @@ import (
 // scrapeInterval is the time between two scrapes of another process.
 const scrapeInterval = time.Second
 
+// unreadWarning is how many scrapes in a row fail until the user is warned: a process that ends fails in many ways.
+const unreadWarning = 3
+
+// maxUnreadWarnings is how many reasons are said of a process: they have its own text.
+const maxUnreadWarnings = 5
+
 // scrapedProcess is another process whose work queues are shown beside those of the
 // control plane. A process that does not answer has none: it may be started later.
 type scrapedProcess struct {
@@ -22,6 +29,7 @@ type scrapedProcess struct {
 	host    string
 	source  *scrape.Source
 	queues  atomic.Pointer[[]observe.Queue]
+	unread  atomic.Pointer[observe.UnreadMetrics] // nil while they can be read
 }
 
 // newScrapedProcesses reads the addresses of metrics, as URL or PROGRAM=URL.
@@ -32,7 +40,8 @@ func newScrapedProcesses(addresses []string) ([]*scrapedProcess, error) {
 		if !ok || strings.ContainsAny(program, ":/") { // part of the URL
 			program, url = "", address
 		}
-		src, err := scrape.New(scrape.Options{URL: url, Timeout: 5 * time.Second})
+		// An operator has a self-signed certificate by default. No credentials are sent, so on this machine it need not be verified.
+		src, err := scrape.New(scrape.Options{URL: url, Insecure: scrape.IsLoopback(url), Timeout: 5 * time.Second})
 		if err != nil {
 			return nil, usage.Errorf("--with: %w", err)
 		}
@@ -59,12 +68,12 @@ func (p *controlPlane) closeScraping() error {
 	return nil
 }
 
-// scrapeProcess scrapes a process until ctx ends, and logs when it begins to answer and
-// when it ceases to.
+// scrapeProcess scrapes a process until ctx ends, logs when it begins to answer and
+// when it ceases to, and warns once of each reason why its metrics cannot be read.
 func (p *controlPlane) scrapeProcess(ctx context.Context, process *scrapedProcess) {
 	ticker := time.NewTicker(scrapeInterval)
 	defer ticker.Stop()
-	answers := true
+	answers, failures, warned := true, 0, map[string]bool{}
 	for ctx.Err() == nil {
 		snapshot, err := process.source.Snapshot(ctx)
 		if ok := err == nil; ok != answers && ctx.Err() == nil {
@@ -72,11 +81,60 @@ func (p *controlPlane) scrapeProcess(ctx context.Context, process *scrapedProces
 			p.log.Info("metrics of another process", "host", process.host, "answers", ok, "err", err)
 		}
 		process.queues.Store(&snapshot.Queues)
+		process.note(err, time.Now())
+		if failures++; err == nil || mayStart(err) || ctx.Err() != nil {
+			failures = 0
+		}
+		if failures == unreadWarning && len(warned) < maxUnreadWarnings {
+			if why := explainUnread(err); !warned[why] {
+				warned[why] = true
+				p.warnWhileRunning("--with: " + why)
+			}
+		}
 		select {
 		case <-ticker.C:
 		case <-ctx.Done():
 		}
 	}
+}
+
+// note remembers whether and why the metrics cannot be read.
+func (s *scrapedProcess) note(err error, now time.Time) {
+	if err == nil {
+		s.unread.Store(nil)
+		return
+	}
+	unread := observe.UnreadMetrics{Program: s.program, Since: now, Reason: explainUnread(err)}
+	if before := s.unread.Load(); before != nil {
+		unread.Since = before.Since
+	}
+	s.unread.Store(&unread)
+}
+
+// mayStart reports whether the metrics cannot be read because the process has not been started, or is not the leader.
+func mayStart(err error) bool {
+	return errors.Is(err, scrape.ErrRefused) || errors.Is(err, scrape.ErrNoQueues)
+}
+
+// explainUnread says why metrics cannot be read, without the flags that only top has.
+func explainUnread(err error) string {
+	access, ok := errors.AsType[*scrape.AccessError](err)
+	if !ok {
+		return err.Error()
+	}
+	before, _, _ := strings.Cut(err.Error(), access.Error())
+	return before + access.Reason + ": --with sends no credentials, and verifies certificates except on a loopback address: " +
+		"serve the metrics by HTTP without authentication here, or use ctrlplane top --metrics"
+}
+
+// unreadMetrics returns the processes whose metrics cannot be read.
+func (p *controlPlane) unreadMetrics() (list []observe.UnreadMetrics) {
+	for _, process := range p.scraped {
+		if unread := process.unread.Load(); unread != nil {
+			list = append(list, *unread)
+		}
+	}
+	return list
 }
 
 // outsideQueues returns the queues of other processes. Their controller is the client of

@@ -19,7 +19,7 @@ type connections struct {
 type connectionKey struct{ addr, user string }
 
 // maxWatchers is how many clients are kept of a connection, beside those with open watches. maxSharing is how many are named.
-const maxWatchers, maxSharing = 64, 32
+const maxWatchers, maxSharing = 64, 31
 
 // connection is one over which clients of a user have watched.
 type connection struct {
@@ -45,6 +45,14 @@ func isSameProgram(a, b *client) bool {
 	rest, ok := strings.CutPrefix(long, short)
 	return ok && strings.HasPrefix(rest, "-") && !strings.HasSuffix(rest, ".test")
 }
+
+// isSameOperator reports whether two clients of a connection are not a test and the operator in its process. An operator with
+// a user agent of its own has another one in leader election: causes need isSameProgram.
+func isSameOperator(a, b *client) bool {
+	return isSameProgram(a, b) || isTest(a) == isTest(b)
+}
+
+func isTest(cl *client) bool { return strings.HasSuffix(cl.program(), ".test") }
 
 // connectionKey returns the key of the connection of a request. ok is false if it is not known to be that of the process: a
 // proxy may have sent the request. ctrlplanetest has no other user agents.
@@ -198,7 +206,7 @@ func (c *connection) watchesOfOthers(than *client, wr *write) (list []*watch) {
 	return list
 }
 
-// shareConnections returns the names of the other clients of its program with which each client shares a connection.
+// shareConnections returns the names of the other clients of its process with which each client shares a connection.
 func shareConnections(clients []*client) map[*client][]string {
 	byConn := map[*connection][]*client{}
 	for _, cl := range clients {
@@ -208,12 +216,11 @@ func shareConnections(clients []*client) map[*client][]string {
 	}
 	names := map[*client][]string{}
 	for conn, users := range byConn {
-		for _, members := range conn.programs(clients, users) {
-			for _, cl := range members {
-				for _, other := range members {
-					if other != cl {
-						names[cl] = append(names[cl], other.name)
-					}
+		members := conn.withWatchers(users, clients)
+		for _, cl := range members {
+			for _, other := range members {
+				if other != cl && isSameOperator(cl, other) {
+					names[cl] = append(names[cl], other.name)
 				}
 			}
 		}
@@ -226,22 +233,15 @@ func shareConnections(clients []*client) map[*client][]string {
 	return names
 }
 
-// programs returns each client that has watched over the connection with those users of it that are of the same program. A
-// client that is not among all is forgotten.
-func (c *connection) programs(all, users []*client) (list [][]*client) {
+// withWatchers adds the clients that have watched over the connection to its users: their last request may have been over
+// another one. A client that is not among all is forgotten.
+func (c *connection) withWatchers(users, all []*client) []*client {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, w := range c.watchers {
-		if !slices.Contains(all, w.client) {
-			continue
+		if slices.Contains(all, w.client) && !slices.Contains(users, w.client) {
+			users = append(users, w.client)
 		}
-		members := []*client{w.client}
-		for _, cl := range users {
-			if len(members) < maxSharing && isSameProgram(w.client, cl) {
-				members = append(members, cl)
-			}
-		}
-		list = append(list, members)
 	}
-	return list
+	return users
 }

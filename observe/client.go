@@ -18,9 +18,9 @@ type Client struct {
 	Held    int    `json:"held,omitempty"` // held writes, those included that only a controller of it holds
 	// Connected is set while a process of it runs: it has an open watch or a request without an answer, or reports.
 	Connected bool `json:"connected,omitempty"`
-	// SharesConnection names the other clients of the same user that look like the same program, such as split and split-writer,
-	// over the last connection over which it has sent a request and one of them has watched: a process with several user agents
-	// has them. Only connections over HTTP/2 count.
+	// SharesConnection names the other clients of the same user over the last connection over which it has sent a request and
+	// one of them has watched: a process with several user agents has them, such as kueue and, for leader election, manager. A
+	// test and the operator in its process do not count, and only connections over HTTP/2 do.
 	SharesConnection []string `json:"sharesConnection,omitempty"`
 
 	Requests    int64   `json:"requests"`    // all of the following, and those for no resource
@@ -45,7 +45,7 @@ type Client struct {
 	Watches []ClientWatch `json:"watches,omitempty"` // open ones, by resource
 	// Watched are the resources, as in Watches, that it has watched and does not watch any more.
 	Watched []string `json:"watched,omitempty"`
-	// WatchBegan is when its process opened its first watch, also as one of SharesConnection; zero if none is open. A watch
+	// WatchBegan is when its program opened its first watch, also with the user agent split-writer of split; zero if none is open. A watch
 	// that replaces the only one over the same connection does not count.
 	WatchBegan time.Time `json:"watchBegan,omitzero"`
 	// WatchEnded is when the last open watch of its process ended; zero if it has one or never had one.
@@ -70,7 +70,7 @@ type Client struct {
 	LastWork time.Time `json:"lastWork,omitzero"`
 }
 
-// IsWatching reports whether the process of the client has an open watch, also as one of SharesConnection.
+// IsWatching reports whether the program of the client has an open watch: see WatchBegan.
 func (c *Client) IsWatching() bool { return len(c.Watches) > 0 || !c.WatchBegan.IsZero() }
 
 // IsPolling reports whether the client lists again and again. Of one that has also watched, the process may have ended with

@@ -107,8 +107,17 @@ type Process struct {
 	// IgnoredWebhooks are the admission webhooks that could not be called and were ignored, as their failurePolicy says, since
 	// the start, without those that were removed since.
 	IgnoredWebhooks []IgnoredWebhook `json:"ignoredWebhooks,omitempty"`
+	// UnreadMetrics are those of "--with" that cannot be read.
+	UnreadMetrics []UnreadMetrics `json:"unreadMetrics,omitempty"`
 	// EndedOperator is set while the operator of "ctrlplane dev" does not run.
 	EndedOperator EndedOperator `json:"endedOperator,omitzero"`
+}
+
+// UnreadMetrics are those of another process, whose queues are not known then.
+type UnreadMetrics struct {
+	Program string    `json:"program,omitempty"` // as the user has named it
+	Since   time.Time `json:"since"`
+	Reason  string    `json:"reason"` // names the address, and says what to do
 }
 
 // Controller describes one controller.

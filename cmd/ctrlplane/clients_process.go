@@ -22,19 +22,29 @@ func findSiblings(ctx context.Context, client *controlrest.Client, names []strin
 	if err != nil {
 		return nil, err
 	}
+	return namesOf(list, func(c observe.Client) bool { return isSibling(c, names) && is(c) }), nil
+}
+
+// isSibling reports whether a client shares the connection of one of those named, and is none of them.
+func isSibling(c observe.Client, names []string) bool {
+	isNamed := func(name string) bool { return slices.Contains(names, name) }
+	return !isNamed(c.Name) && slices.ContainsFunc(c.SharesConnection, isNamed)
+}
+
+// namesOf returns the names, as the verbs of clients accept them, of some of all clients.
+func namesOf(all []observe.Client, is func(observe.Client) bool) (names []string) {
 	nameOf, isConnected := func(c observe.Client) string { return c.Name }, func(c observe.Client) bool { return c.Connected }
-	for _, c := range list {
-		isNamed := func(name string) bool { return slices.Contains(names, name) }
-		if isNamed(c.Name) || !slices.ContainsFunc(c.SharesConnection, isNamed) || !is(c) {
+	for _, c := range all {
+		if !is(c) {
 			continue
 		}
 		name := observe.ProgramOf(c.Name)
-		if found := observe.ClientsNamed(list, name, nameOf, isConnected); len(found) != 1 || found[0].Name != c.Name {
+		if found := observe.ClientsNamed(all, name, nameOf, isConnected); len(found) != 1 || found[0].Name != c.Name {
 			name = c.Name
 		}
-		siblings = append(siblings, name)
+		names = append(names, name)
 	}
-	return siblings, nil
+	return names
 }
 
 // hintAtSiblings says which other clients of the same process an intervention has left out, with the command for them.

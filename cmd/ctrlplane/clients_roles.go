@@ -1,13 +1,16 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/ctrlplane/ctrlplane/control"
+	controlrest "github.com/ctrlplane/ctrlplane/control/rest"
 	"github.com/ctrlplane/ctrlplane/internal/roles"
 	"github.com/ctrlplane/ctrlplane/internal/usage"
 	"github.com/ctrlplane/ctrlplane/internal/words"
@@ -17,20 +20,26 @@ import (
 
 func newRolesCommand(t *target) *cobra.Command {
 	return &cobra.Command{
-		Use:   "roles NAME",
-		Short: "Print the RBAC roles that allow what a client has asked for",
+		Use:   "roles NAME…",
+		Short: "Print the RBAC roles that allow what clients have asked for",
 		Long: `Print, as YAML, the smallest RBAC roles that allow all requests of a client since the
 control plane was started, those included that were refused, which a comment names. If
 its user is a ServiceAccount, the bindings are there, too. What may be watched may be
 listed: an informer that has listed by its watch cannot do so on every API server.
 
+The roles also allow what the other clients of its process have asked for, such as the one
+for leader election of an operator with a user agent of its own: those of the same user
+over the same connection, which a comment names. It also names other clients of the same
+ServiceAccount. To include them name them all: the roles have the name of the ServiceAccount,
+so those of one client would replace those of another.
+
 Everything that the client can do should have happened before. Only requests for
 resources count, and not those that it made as another user.`,
 		Example: `  ctrlplane clients roles shop-operator
-  ctrlplane clients roles shop-operator > config/rbac/role.yaml`,
+  ctrlplane clients roles shop-operator shop-webhook > config/rbac/role.yaml`,
 		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) != 1 {
-				return usage.Errorf("clients roles takes the name of one client, got %d: %q lists them", len(args), "ctrlplane clients")
+			if len(args) == 0 {
+				return usage.Errorf("clients roles takes the names of clients: %q lists them", "ctrlplane clients")
 			}
 			return nil
 		},
@@ -39,24 +48,77 @@ resources count, and not those that it made as another user.`,
 			if err != nil {
 				return err
 			}
-			list, err := client.Permissions(cmd.Context(), args[0])
+			of, err := findRoles(cmd.Context(), client, args)
 			if err != nil {
 				return err
 			}
-			siblings, err := findSiblings(cmd.Context(), client, []string{list.Client}, func(observe.Client) bool { return true })
-			if err != nil {
-				return err
-			}
-			return printRoles(cmd.OutOrStdout(), list, siblings)
+			return of.print(cmd.OutOrStdout(), t)
 		},
 	}
 }
 
-// printRoles prints the roles of a client. siblings are other clients of its process.
-func printRoles(out io.Writer, list control.PermissionList, siblings []string) error {
-	fmt.Fprintf(out, "# What %s has asked for: %s.\n", words.OneLine(list.Client), words.Count(len(list.Items), "permission"))
-	if len(siblings) > 0 {
-		fmt.Fprintf(out, "# Over the same connection, most likely of the same process, with permissions of their own: %s.\n", words.OneLine(words.And(siblings)))
+// clientRoles are the permissions of clients of a user, for roles.
+type clientRoles struct {
+	permissions control.PermissionList
+	named       []string // clients
+	siblings    []string // other clients of their process
+	leftOut     []string // other clients of the same ServiceAccount
+}
+
+// findRoles returns the permissions of the clients with these names, and of the others in their process.
+func findRoles(ctx context.Context, client *controlrest.Client, names []string) (of clientRoles, err error) {
+	var lists []control.PermissionList
+	for _, name := range names {
+		list, err := client.Permissions(ctx, name)
+		if err != nil {
+			return of, err
+		}
+		if slices.Contains(of.named, list.Client) {
+			continue
+		}
+		if lists = append(lists, list); list.User != lists[0].User {
+			return of, usage.Errorf("clients roles takes clients of one user: %s and %s have two: ask for each", lists[0].Client, list.Client)
+		}
+		of.named = append(of.named, list.Client)
+	}
+	all, err := client.Clients(ctx)
+	if err != nil {
+		return of, err
+	}
+	of.siblings = namesOf(all, func(c observe.Client) bool { return isSibling(c, of.named) })
+	for _, name := range of.siblings {
+		list, err := client.Permissions(ctx, name)
+		if err != nil {
+			return of, err
+		}
+		lists = append(lists, list)
+	}
+	if roles.IsServiceAccount(lists[0].User) {
+		of.leftOut = namesOf(all, func(c observe.Client) bool {
+			return c.User == lists[0].User && !slices.ContainsFunc(lists, func(l control.PermissionList) bool { return l.Client == c.Name })
+		})
+	}
+	of.permissions = roles.Merge(lists)
+	return of, nil
+}
+
+// print prints the roles.
+func (of clientRoles) print(out io.Writer, t *target) error {
+	list := of.permissions
+	have := "has"
+	if len(of.named) > 1 {
+		have = "have"
+	}
+	fmt.Fprintf(out, "# What %s %s asked for: %s.\n", words.OneLine(words.And(of.named)), have, words.Count(len(list.Items), "permission"))
+	if len(of.siblings) > 0 {
+		fmt.Fprintf(out, "# Included are other clients over the same connection, most likely of the same process: %s.\n", words.OneLine(words.And(of.siblings)))
+	}
+	if len(of.leftOut) > 0 {
+		line := []string{"clients", "roles"}
+		for _, name := range slices.Concat(of.named, of.leftOut) {
+			line = append(line, quoteWord(words.OneLine(name)))
+		}
+		fmt.Fprintf(out, "# Not included are other clients of this ServiceAccount, whose roles have the same names. For all of them: %s\n", t.commandLine(strings.Join(line, " ")))
 	}
 	for _, use := range list.Items {
 		if use.Refused > 0 {

@@ -63,7 +63,7 @@ func addCompletions(root *cobra.Command, t *target) {
 		"clients delay":  c.many(c.clients(nil)),
 		"clients fail":   c.many(c.clients(nil)),
 		"clients clear":  c.many(c.clients(nil)),
-		"clients roles":  c.first(c.clients(nil)),
+		"clients roles":  c.many(c.clients(nil)),
 
 		"nodes remove": c.many(c.nodes), "nodes fail": c.many(c.nodes), "nodes recover": c.many(c.nodes), "nodes terminate": c.many(c.nodes),
 

@@ -174,7 +174,7 @@ func (c *statusCommand) formatTrouble(s status, width int) (string, error) {
 	if len(s.Unhealthy) > 0 {
 		err = errors.Join(err, printLines(&b, ui.MoreProblemLines(s.Snapshot, s.Unhealthy)))
 	}
-	failing := slices.Concat(ui.EndedOperatorLines(s.Snapshot), failedWriteLines(s.FailedWrite), ui.FailingWriteLines(s.FailingWrites), ui.IgnoredWebhookLines(s.Snapshot))
+	failing := slices.Concat(ui.EndedOperatorLines(s.Snapshot), failedWriteLines(s.FailedWrite), ui.FailingWriteLines(s.FailingWrites), ui.IgnoredWebhookLines(s.Snapshot), ui.UnreadMetricsLines(s.Snapshot))
 	if len(s.HotLoops)+len(failing) > 0 {
 		b.WriteString("\n")
 	}

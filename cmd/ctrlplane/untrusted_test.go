@@ -41,13 +41,16 @@ func TestOutputHasNoControlCharacters(t *testing.T) {
 	permission := control.Permission{Verb: evilText, Resource: evilText, Namespace: evilText}
 	list := control.PermissionList{Client: evilText, Items: []control.PermissionUse{{Permission: permission, Requests: 1, Refused: 1}}}
 	for name, write := range map[string]func() error{
-		"clients roles": func() error { return printRoles(&out, list, []string{evilText}) },
-		"reconcile":     reconcile,
-		"speed":         func() error { return releaseKey(t.Context(), &out, &out, evil, evil) },
-		"-o json":       func() error { return writeObject(asJSON.output) },
-		"-o yaml":       func() error { return writeObject(asYAML.output) },
-		"step -o json":  func() error { return step(asJSON) },
-		"step -o yaml":  func() error { return step(asYAML) },
+		"clients roles": func() error {
+			names := []string{evilText}
+			return clientRoles{permissions: list, named: names, siblings: names, leftOut: names}.print(&out, &target{name: "default"})
+		},
+		"reconcile":    reconcile,
+		"speed":        func() error { return releaseKey(t.Context(), &out, &out, evil, evil) },
+		"-o json":      func() error { return writeObject(asJSON.output) },
+		"-o yaml":      func() error { return writeObject(asYAML.output) },
+		"step -o json": func() error { return step(asJSON) },
+		"step -o yaml": func() error { return step(asYAML) },
 	} {
 		out.Reset()
 		if err := write(); err != nil {

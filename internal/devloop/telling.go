@@ -2,9 +2,12 @@ package devloop
 
 import (
 	"cmp"
+	"encoding/json"
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/ctrlplane/ctrlplane/internal/words"
 )
 
 // telling are what lines look like that say why a program has failed, the most telling
@@ -35,15 +38,18 @@ const maxLines = 1 << 20
 var empty = regexp.MustCompile(`^(# |exit status \d+$|signal: |go: downloading |goroutine \d+ |\s|created by |main\.main\(\)$|Node\.js v\d|\(Use .node |Caused by: |$)`)
 
 // Lines of klog, of zap and slog as JSON and text, and of controller-runtime in development mode: those that report progress,
-// as of a manager that stops, and those that report an error.
+// as of a manager that stops, and those that report an error. zap calls V(2) and higher verbosities Level(-2).
 var (
-	progress = regexp.MustCompile(`(?i)^\{.*"level":"(info|debug)"|^I\d{4} |^\S+\s+(INFO|DEBUG)\s|^(\w+=("[^"]*"|[^"\s]\S*) +)*level=(info|debug)\b`)
+	progress = regexp.MustCompile(`(?i)^\{.*"level":"(info|debug|level\(-\d+\))"|^I\d{4} |^\S+\s+(INFO|DEBUG)\s|^(\w+=("[^"]*"|[^"\s]\S*) +)*level=(info|debug)\b`)
 	logged   = regexp.MustCompile(`(?i)^\{.*"level":"(error|dpanic|panic|fatal)"|^[EF]\d{4} |^\S+\s+(ERROR|DPANIC|PANIC|FATAL)\s|^(\w+=("[^"]*"|[^"\s]\S*) +)*level=(error|fatal)\b`)
 )
 
 // TellingLine returns the line of a failed program's last output that most likely says why
-// it has failed; empty if none does. It is the last one, unless that only reports progress after an error.
-func TellingLine(lines []string) string {
+// it has failed; empty if none does. It is the last one, unless that only reports progress after an error. Of a log line
+// as JSON it returns the message and the error.
+func TellingLine(lines []string) string { return messageOf(tellingLine(lines)) }
+
+func tellingLine(lines []string) string {
 	for _, pattern := range telling {
 		for _, line := range lines {
 			if pattern.MatchString(line) {
@@ -81,6 +87,19 @@ func crashLine(lines []string) string {
 		}
 	}
 	return ""
+}
+
+// messageOf returns the message and the error of a log line of zap, slog, logrus or zerolog as JSON, which has a stack trace
+// and other fields, too; of another line all of it.
+func messageOf(line string) string {
+	var fields map[string]any
+	if !strings.HasPrefix(line, "{") || json.Unmarshal([]byte(line), &fields) != nil {
+		return line
+	}
+	text := func(name string) string { s, _ := fields[name].(string); return s }
+	parts := []string{cmp.Or(text("msg"), text("message")), cmp.Or(text("error"), text("err"))}
+	parts = slices.DeleteFunc(parts, func(part string) bool { return part == "" })
+	return cmp.Or(words.OneLine(strings.Join(parts, ": ")), line)
 }
 
 func isLogged(line string) bool { return progress.MatchString(line) || logged.MatchString(line) }

@@ -46,6 +46,31 @@ func For(list control.PermissionList) (objects []runtime.Object) {
 	return objects
 }
 
+// Merge returns the permissions of several clients of a user as those of the first one.
+func Merge(lists []control.PermissionList) control.PermissionList {
+	all := lists[0]
+	all.Items = slices.Clone(all.Items)
+	for _, list := range lists[1:] {
+		all.LeftOut += list.LeftOut
+		for _, use := range list.Items {
+			i := slices.IndexFunc(all.Items, func(known control.PermissionUse) bool { return known.Permission == use.Permission })
+			if i < 0 {
+				all.Items = append(all.Items, use)
+				continue
+			}
+			all.Items[i].Requests += use.Requests
+			all.Items[i].Refused += use.Refused
+		}
+	}
+	return all
+}
+
+// IsServiceAccount reports whether a user name is that of a ServiceAccount.
+func IsServiceAccount(user string) bool {
+	_, is := serviceAccountOf(user)
+	return is
+}
+
 func typeMeta(kind string) metav1.TypeMeta {
 	return metav1.TypeMeta{APIVersion: rbacv1.SchemeGroupVersion.String(), Kind: kind}
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"sigs.k8s.io/yaml"
 
 	"github.com/ctrlplane/ctrlplane/control"
@@ -123,6 +124,27 @@ func TestWatchAllowsList(t *testing.T) {
 	}})
 	if n := strings.Count(got, "  - list\n  - watch\n"); n != 2 || strings.Count(got, "- list") != 2 {
 		t.Errorf("got\n%s", got)
+	}
+}
+
+// The roles of one ServiceAccount have one name: those of an operator include its client for leader election.
+func TestMerge(t *testing.T) {
+	refused := use("get", "", "secrets", "a")
+	refused.Refused = 1
+	lists := []control.PermissionList{
+		{Client: "kueue (u)", User: "u", LeftOut: 1, Items: []control.PermissionUse{use("get", "", "secrets", "a"), use("list", "", "pods", "")}},
+		{Client: "manager (u)", User: "u", LeftOut: 2, Items: []control.PermissionUse{use("update", "coordination.k8s.io", "leases", "a"), refused}},
+	}
+	both := use("get", "", "secrets", "a")
+	both.Requests, both.Refused = 2, 1
+	want := control.PermissionList{Client: "kueue (u)", User: "u", LeftOut: 3, Items: []control.PermissionUse{
+		both, use("list", "", "pods", ""), use("update", "coordination.k8s.io", "leases", "a"),
+	}}
+	if diff := cmp.Diff(want, Merge(lists)); diff != "" {
+		t.Error(diff)
+	}
+	if lists[0].Items[0].Requests != 1 {
+		t.Error("a list was changed")
 	}
 }
 

@@ -14,9 +14,30 @@ import (
 	"github.com/ctrlplane/ctrlplane/internal/words"
 )
 
+// Reasons for which a process that was started a moment ago need not have metrics yet.
+var (
+	ErrRefused  = errors.New("connection refused")
+	ErrNoQueues = errors.New("the process exposes no work queues (workqueue_*)")
+)
+
+// AccessError is an error that another option may avoid.
+type AccessError struct {
+	Reason string
+	Advice string // names flags of "ctrlplane top"
+	Detail string // may be empty
+}
+
+func (e *AccessError) Error() string {
+	text := e.Reason + ": " + e.Advice
+	if e.Detail != "" {
+		text += ": " + e.Detail
+	}
+	return text
+}
+
 // explainNetworkError turns the error of a request without an answer into one that
 // says what to do.
-func explainNetworkError(err error) error {
+func (s *Source) explainNetworkError(err error) error {
 	var (
 		unknown x509.UnknownAuthorityError
 		name    x509.HostnameError
@@ -26,21 +47,24 @@ func explainNetworkError(err error) error {
 		dns     *net.DNSError
 		wrapped *url.Error // its text repeats the URL
 	)
+	const skip = ", or skip the check with --insecure-skip-tls-verify"
 	switch {
 	case neterror.IsRefused(err):
-		return errors.New("connection refused: start the process or correct the address")
+		return fmt.Errorf("%w: start the process or correct the address", ErrRefused)
 	case errors.As(err, &dns):
 		return fmt.Errorf("the host cannot be resolved (%s): correct the address", foreignText(dns.Err))
+	case errors.As(err, &unknown) && s.hasCA:
+		return &AccessError{Reason: "the server certificate is signed by an unknown authority", Advice: "set --ca-file to the certificate of another one" + skip}
 	case errors.As(err, &unknown):
-		return errors.New("the server certificate is signed by an unknown authority: set --ca-file to the authority's certificate, or skip the check with --insecure-skip-tls-verify")
+		return &AccessError{Reason: "the server certificate is signed by an unknown authority", Advice: "set --ca-file to the authority's certificate" + skip}
 	case errors.As(err, &name):
-		return fmt.Errorf("the server certificate is for another host: use one of its names in the address, or skip the check with --insecure-skip-tls-verify: %s", foreignText(name.Error()))
+		return &AccessError{"the server certificate is for another host", "use one of its names in the address" + skip, foreignText(name.Error())}
 	case errors.As(err, &invalid):
-		return fmt.Errorf("the server certificate is not valid: renew it, or skip the check with --insecure-skip-tls-verify: %s", foreignText(invalid.Error()))
+		return &AccessError{"the server certificate is not valid", "renew it" + skip, foreignText(invalid.Error())}
 	case errors.As(err, &record), strings.Contains(err.Error(), "server gave HTTP response to HTTPS client"):
 		return errors.New("the server does not use TLS: use http:// instead of https:// in the address")
 	case errors.As(err, &op) && op.Op == "remote error":
-		return fmt.Errorf("the server rejected the TLS handshake (%s): set --cert-file and --key-file to a client certificate that it accepts", foreignText(op.Err.Error()))
+		return &AccessError{Reason: "the server rejected the TLS handshake (" + foreignText(op.Err.Error()) + ")", Advice: "set --cert-file and --key-file to a client certificate that it accepts"}
 	case errors.As(err, &wrapped):
 		err = wrapped.Err
 	}
@@ -52,13 +76,14 @@ func (s *Source) explainStatus(resp *http.Response, body []byte, token bool) err
 	status := fmt.Sprintf("%d %s", resp.StatusCode, http.StatusText(resp.StatusCode))
 	switch code := resp.StatusCode; {
 	case (code == http.StatusUnauthorized || code == http.StatusForbidden) && !token && !s.hasClientCert:
-		return fmt.Errorf("the server requires authentication (%s): set --token-file, or --cert-file and --key-file", status)
+		return &AccessError{Reason: "the server requires authentication (" + status + ")", Advice: "set --token-file, or --cert-file and --key-file"}
 	case code == http.StatusUnauthorized && token:
-		return fmt.Errorf("the server does not accept the token (%s): set --token-file to a valid one", status)
+		return &AccessError{Reason: "the server does not accept the token (" + status + ")", Advice: "set --token-file to a valid one"}
 	case code == http.StatusUnauthorized:
-		return fmt.Errorf("the server does not accept the client certificate (%s): set --cert-file and --key-file to another one, or use --token-file", status)
+		return &AccessError{Reason: "the server does not accept the client certificate (" + status + ")", Advice: "set --cert-file and --key-file to another one, or use --token-file"}
 	case code == http.StatusForbidden:
-		return fmt.Errorf("the user may not read metrics (%s): allow \"get\" on the nonResourceURL %s, or use another identity with --token-file, or --cert-file and --key-file", status, s.url.Path)
+		return &AccessError{Reason: "the user may not read metrics (" + status + ")",
+			Advice: fmt.Sprintf("allow \"get\" on the nonResourceURL %s, or use another identity with --token-file, or --cert-file and --key-file", s.url.Path)}
 	case code == http.StatusNotFound:
 		return fmt.Errorf("no metrics at %s (%s): correct the path of the address", s.url.Path, status)
 	case code >= 300 && code < 400:

@@ -83,7 +83,7 @@ func TestRejectsAnswersWithoutMetrics(t *testing.T) {
 			w.Header().Set("Location", strings.Repeat("x", 1<<18))
 			w.WriteHeader(http.StatusFound)
 		}, Options{}, []string{"the server redirects to \"xxx", "address"}},
-		{"no work queues", respondWith(200, "text/plain", "a 1\nb 2\nc{d=\"e\"} 3\n"), Options{}, []string{"3 metric families but no work queues", "address"}},
+		{"no work queues", respondWith(200, "text/plain", "a 1\nb 2\nc{d=\"e\"} 3\n"), Options{}, []string{"no work queues (workqueue_*) in 3 metric families", "address"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			server := httptest.NewServer(tt.handler)
@@ -153,7 +153,7 @@ func TestExplainNetworkError(t *testing.T) {
 		{&net.OpError{Op: "remote error", Err: errors.New("tls: certificate required")}, []string{"--cert-file and --key-file"}},
 		{errors.New("unexpected\nEOF"), []string{"unexpected EOF", "address"}},
 	} {
-		checkError(t, explainNetworkError(tt.err), tt.want...)
+		checkError(t, new(Source).explainNetworkError(tt.err), tt.want...)
 	}
 }
 

@@ -45,7 +45,7 @@ func (s *Source) fetch(ctx context.Context) (body []byte, contentType string, er
 	case ctx.Err() != nil:
 		return nil, "", ctx.Err()
 	case err != nil:
-		return nil, "", s.errorf("%w", explainNetworkError(err))
+		return nil, "", s.errorf("%w", s.explainNetworkError(err))
 	case resp.StatusCode != http.StatusOK:
 		return nil, "", s.errorf("%w", s.explainStatus(resp, body, token != ""))
 	case len(body) > maxBody:

@@ -6,6 +6,7 @@ package scrape
 import (
 	"context"
 	"errors"
+	"net"
 	"net/http"
 	"net/url"
 	"time"
@@ -38,6 +39,7 @@ type Source struct {
 	tokenFile     string
 	timeout       time.Duration
 	hasClientCert bool // the client authenticates with a certificate
+	hasCA         bool // of the user
 	now           func() time.Time
 
 	lock    chan struct{} // of size 1: one scrape at a time
@@ -71,6 +73,7 @@ func New(o Options) (*Source, error) {
 		tokenFile:     o.TokenFile,
 		timeout:       o.Timeout,
 		hasClientCert: o.CertFile != "",
+		hasCA:         o.CAFile != "",
 		now:           time.Now,
 		lock:          make(chan struct{}, 1),
 	}
@@ -89,6 +92,16 @@ func New(o Options) (*Source, error) {
 
 // Host returns the host of the process's URL.
 func (s *Source) Host() string { return s.url.Host }
+
+// IsLoopback reports whether an address of metrics is a loopback one.
+func IsLoopback(address string) bool {
+	u, err := parseURL(address)
+	if err != nil {
+		return false
+	}
+	ip := net.ParseIP(u.Hostname())
+	return u.Hostname() == "localhost" || ip != nil && ip.IsLoopback()
+}
 
 // Snapshot scrapes the process. Rates and recent durations come from the scrapes of
 // the last minute.
@@ -128,7 +141,7 @@ func (s *Source) scrape(ctx context.Context) (*scrape, error) {
 	}
 	result := readScrape(families)
 	if len(result.queues) == 0 {
-		return nil, s.errorf("the process exposes %d metric families but no work queues (workqueue_*): use the address of a controller manager; one that waits for leader election has none yet", len(families))
+		return nil, s.errorf("%w in %d metric families: use the address of a controller manager; one that waits for leader election has none yet", ErrNoQueues, len(families))
 	}
 	if result.keptSize() > maxKept {
 		return nil, s.errorf("the process exposes too much of %s and %s: use the address of a process with fewer, or with fewer buckets",

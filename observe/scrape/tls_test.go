@@ -111,7 +111,7 @@ func TestTLS(t *testing.T) {
 		{"CA", a.startServer(ok, time.Hour, false, loopback), Options{CAFile: a.caFile()}, nil},
 		{"insecure", a.startServer(ok, time.Hour, false), Options{Insecure: true}, nil},
 		{"unknown authority", a.startServer(ok, time.Hour, false, loopback), Options{}, []string{"unknown authority", "--ca-file", "--insecure-skip-tls-verify"}},
-		{"other authority", a.startServer(ok, time.Hour, false, loopback), Options{CAFile: newAuthority(t).caFile()}, []string{"unknown authority", "--ca-file"}},
+		{"other authority", a.startServer(ok, time.Hour, false, loopback), Options{CAFile: newAuthority(t).caFile()}, []string{"unknown authority", "set --ca-file to the certificate of another one"}},
 		{"other host", a.startServer(ok, time.Hour, false), Options{CAFile: a.caFile()}, []string{"another host", "address", "--insecure-skip-tls-verify"}},
 		{"expired", a.startServer(ok, -time.Minute, false, loopback), Options{CAFile: a.caFile()}, []string{"not valid", "expired", "renew"}},
 		{"client", a.startServer(ok, time.Hour, true, loopback), Options{CAFile: a.caFile(), CertFile: cert, KeyFile: key}, nil},

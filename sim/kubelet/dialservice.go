@@ -45,8 +45,8 @@ func (s *Server) ServiceDialer(services corelisters.ServiceLister, nodes corelis
 type unreachableServerError struct{ what string }
 
 func (e unreachableServerError) Error() string {
-	return e.what + " leads to no program, because the programs of Pods do not run here: run the server on this machine and set the Service's type to ExternalName, " +
-		"or delete the configuration that refers to it"
+	return e.what + " leads to no program, because the programs of Pods do not run here: run the server on this machine, set the Service's type to ExternalName, " +
+		"and service.port in the configuration to the server's port, or delete the configuration that refers to it"
 }
 
 // serviceAt returns the Service with the cluster IP of an address, or nil.

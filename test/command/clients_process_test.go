@@ -4,6 +4,7 @@ import (
 	"errors"
 	"strings"
 
+	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -39,7 +40,8 @@ func (t *clientsTest) testClientsOfOneProcess() {
 	t.says(t.run("why", "secret/two"), writing+" created Secret two likely because ConfigMap two was added. It began when kubectl (kubernetes-admin) created ConfigMap two.", watching+" saw ConfigMap two added")
 	t.says(t.run("trace", "configmap/two"), watching+" saw it added, "+writing+" created Secret two")
 	t.says(t.run("clients"), watching+" shares its connection with split-writer: most likely one process")
-	t.says(t.run("clients", "roles", "split"), "# Over the same connection, most likely of the same process, with permissions of their own: split-writer.")
+	t.says(t.run("clients", "roles", "split"), "# What split (kubernetes-admin) has asked for: 2 permissions.",
+		"# Included are other clients over the same connection, most likely of the same process: split-writer.", "  - configmaps\n", "  - secrets\n")
 
 	for _, c := range [][2]string{
 		{"delay split 1ms", "clients delay split-writer 1ms"},
@@ -65,4 +67,13 @@ func (t *clientsTest) testClientsOfOneProcess() {
 		}
 	}
 	t.says(t.run("status"), writing, "fails to create Secret default/three, 3 times in a row")
+
+	// An operator with a user agent of its own has another one in leader election.
+	lease := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Name: "split"}}
+	if _, err := clientOf("manager/v1/leader-election").CoordinationV1().Leases("default").Create(t.Context(), lease, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	for _, names := range [][]string{{"split"}, {"manager"}, {"split-writer", "manager"}} {
+		t.says(t.run(append([]string{"clients", "roles"}, names...)...), "  - configmaps\n", "  - secrets\n", "  - leases\n")
+	}
 }

@@ -198,7 +198,7 @@ func (t *clientsTest) awaitConfigMap(name string) {
 // TestClients follows kubectl and an operator, and intervenes in both.
 func TestClients(t *testing.T) {
 	t.Parallel()
-	p := program.Up(t, filepath.Join(t.TempDir(), "data"), minimal("--with", "shop-operator="+serveResponse(t, 200, testMetrics))...)
+	p := program.Up(t, filepath.Join(t.TempDir(), "data"), minimal("--with", "shop-operator="+serveResponse(t, 200, testMetrics), "--with", "private="+serveResponse(t, 401, ""))...)
 	c := &clientsTest{T: t, plane: p}
 	c.createCRD(siteCRD)
 	c.startOperator()
@@ -243,7 +243,7 @@ func (t *clientsTest) testMetrics() {
 		}
 		return s.Process.Settled && slices.Equal(found, want)
 	})
-	t.says(t.run("status"), "shop-operator widget 3 ?")
+	t.says(t.run("status"), "shop-operator widget 3 ?", "--with private has not been read for", "the server requires authentication (401 Unauthorized): --with sends no credentials")
 }
 
 // testPause holds the writes of clients. ctrlplane's own requests are not held.

@@ -78,7 +78,7 @@ func TestServicesOfSimulatedPodsAreNotDialled(t *testing.T) {
 	}
 	u.mustRun(t, "kubectl", "apply", "-f", file)
 	u.mustRun(t, "wait", "pod/hook")
-	const why = "Service default/hook leads to no program, because the programs of Pods do not run here"
+	const why = "Service default/hook leads to no program, because the programs of Pods do not run here: run the server on this machine, set the Service's type to ExternalName, and service.port in the configuration to the server's port"
 	create := []string{"kubectl", "create", "secret", "generic", "s", "--request-timeout=10s"}
 	if _, stderr, code := program.Run(t, u.command(t, create...)); code == 0 || !strings.Contains(stderr, why) {
 		t.Errorf("the webhook: exit code %d: %s", code, stderr)
