@@ -12,7 +12,8 @@ import (
 type Process struct {
 	done    chan struct{} // closed once the look-up has ended
 	id      string
-	isFinal bool // another look-up finds nothing else
+	isFinal bool     // another look-up finds nothing else
+	lookups *lookups // that it is among; nil if it is not looked up in the background
 }
 
 // Known returns a process with an id.
@@ -57,18 +58,20 @@ func (p *Process) isDone() bool {
 	}
 }
 
-// Await waits until the look-up has ended, for at most a time, or until ctx is done. A process may close its connection once it is
-// answered, and cannot be found then.
-func (p *Process) Await(ctx context.Context, atMost time.Duration) {
-	if p == nil || p.isDone() {
-		return
+// Await waits until the look-up has ended, for at most a time, or until ctx is done, and returns for how long. A process may close
+// its connection once it is answered, and cannot be found then. It does not wait if others are looked up, too: that takes long.
+func (p *Process) Await(ctx context.Context, atMost time.Duration) time.Duration {
+	if p == nil || p.isDone() || p.lookups.areSeveral() {
+		return 0
 	}
+	began := time.Now()
 	ctx, cancel := context.WithTimeout(ctx, atMost)
 	defer cancel()
 	select {
 	case <-p.done:
 	case <-ctx.Done():
 	}
+	return time.Since(began)
 }
 
 // WhenDone calls f once the look-up has ended: at once, or from another goroutine.
@@ -104,7 +107,8 @@ func Find(req *http.Request) *Process {
 			return p
 		}
 	}
-	if !local.lookups.add() {
+	p.lookups = local.lookups
+	if !p.lookups.add() {
 		return last
 	}
 	if !local.last.CompareAndSwap(last, p) { // another request looks it up
@@ -149,5 +153,8 @@ func (l *lookups) add() bool {
 	l.n.Add(-1)
 	return false
 }
+
+// areSeveral reports whether more than one runs or waits.
+func (l *lookups) areSeveral() bool { return l != nil && l.n.Load() > 1 }
 
 func (l *lookups) remove() { l.n.Add(-1) }
