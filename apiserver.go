@@ -97,10 +97,13 @@ func (p *controlPlane) handleOutside(w http.ResponseWriter, req *http.Request, w
 	if s := p.startState.Load(); s != nil && !reads && who != nil && req.URL.Path != controlrest.ResetPath {
 		s.BeforeChange(req.Context())
 	}
+	if hasOwnTimeLimit(req) {
+		next = controlrest.LimitBodies(next)
+	}
 	p.clients.Handle(w, req, who, next)
 }
 
-// hasOwnTimeLimit reports whether a request is for ctrlplane's own API, whose handlers limit the time of a request. Upstream's
+// hasOwnTimeLimit reports whether a request is for ctrlplane's own API, which limits the time of its requests. Upstream's
 // limit would end at the same moment as theirs and break the connection if the handler answers first.
 func hasOwnTimeLimit(req *http.Request) bool {
 	return strings.HasPrefix(req.URL.Path, controlrest.Path+"/")

@@ -5,12 +5,15 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"k8s.io/apiserver/pkg/server/dynamiccertificates"
 	certutil "k8s.io/client-go/util/cert"
+	"k8s.io/klog/v2"
 )
 
 // changeCounter counts changes of certificates.
@@ -39,6 +42,7 @@ func TestReplacedCertificates(t *testing.T) {
 	dir := t.TempDir()
 	certFile, keyFile := filepath.Join(dir, "tls.crt"), filepath.Join(dir, "tls.key")
 	before := writeCertificate(t, certFile, keyFile, "before")
+	logged := captureLog(t)
 	synctest.Test(t, func(t *testing.T) {
 		fromFiles, err := dynamiccertificates.NewDynamicServingContentFromFiles("serving", certFile, keyFile)
 		if err != nil {
@@ -48,12 +52,18 @@ func TestReplacedCertificates(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		ofHost, err := dynamiccertificates.NewDynamicSNIContentFromFiles("host", certFile, keyFile, "example.com")
+		if err != nil {
+			t.Fatal(err)
+		}
+		hosts := []dynamiccertificates.SNICertKeyContentProvider{ofHost}
+		pollHostCertificates(hosts)
 		cert, ca := pollCertificate(fromFiles), pollCA(dynamiccertificates.NewUnionCAContentProvider(bundle))
 		var certChanges, caChanges changeCounter
 		cert.AddListener(&certChanges)
 		ca.AddListener(&caChanges)
 		ctx, cancel := context.WithCancel(t.Context())
-		for _, files := range []any{cert, ca} {
+		for _, files := range []any{cert, hosts[0], ca} {
 			go files.(dynamiccertificates.ControllerRunner).Run(ctx, 1)
 		}
 		requireContent := func(want []byte, changes changeCounter) {
@@ -61,6 +71,9 @@ func TestReplacedCertificates(t *testing.T) {
 			synctest.Wait()
 			if got, _ := cert.CurrentCertKeyContent(); !bytes.Equal(got, want) {
 				t.Errorf("the serving certificate is\n%s, want\n%s", got, want)
+			}
+			if got, _ := hosts[0].CurrentCertKeyContent(); !bytes.Equal(got, want) || !slices.Equal(hosts[0].SNINames(), []string{"example.com"}) {
+				t.Errorf("the certificate of %q is\n%s, want\n%s", hosts[0].SNINames(), got, want)
 			}
 			if got := ca.CurrentCABundleContent(); !bytes.Equal(bytes.TrimSpace(got), bytes.TrimSpace(want)) {
 				t.Errorf("the authorities are\n%s, want\n%s", got, want)
@@ -73,8 +86,28 @@ func TestReplacedCertificates(t *testing.T) {
 		after := writeCertificate(t, certFile, keyFile, "after")
 		time.Sleep(certificateCheckInterval)
 		requireContent(after, 1)
+		for _, name := range []string{"serving", "host", "ca"} {
+			if want := `"Polling the files of certificates" name="` + name; !strings.Contains(logged.String(), want) {
+				t.Errorf("the log has no %s:\n%s", want, logged)
+			}
+		}
+		if strings.Contains(logged.String(), "Starting controller") {
+			t.Errorf("upstream's controllers run:\n%s", logged)
+		}
 		cancel()
 	})
+}
+
+// captureLog returns what klog writes from now on.
+func captureLog(t *testing.T) *bytes.Buffer {
+	logged := new(bytes.Buffer)
+	klog.LogToStderr(false)
+	klog.SetOutput(logged)
+	t.Cleanup(func() {
+		klog.SetOutput(os.Stderr)
+		klog.LogToStderr(true)
+	})
+	return logged
 }
 
 func TestCertificatesWithoutFiles(t *testing.T) {

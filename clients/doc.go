@@ -4,7 +4,7 @@
 // request, and package intervene does what may be changed, as for controllers.
 //
 // Recording never blocks a request, except that the answer to a refused one may wait for the rest of its body, for at most
-// 100 ms, and the first one over a connection until the process of the request is found, for at most 250 ms. Bodies are kept until
+// 100 ms, and the first one over a connection until the process of the request is found, for at most 25 ms. Bodies are kept until
 // the request is recorded, at most 64 KiB of what is sent. What is kept is bounded: the number of clients, and the number of events
 // that each watch remembers.
 //

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/ctrlplane/ctrlplane/internal/peer"
 )
@@ -174,4 +175,17 @@ func TestCausesOfShortConnections(t *testing.T) {
 			})
 		})
 	}
+}
+
+// The API server has not taken longer because an answer waits for the process.
+func TestTookHasNoWaitForTheProcess(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &script{fixture: newFixture(t), truth: map[string]string{}, process: "1"}
+		s.isFoundWhileOpen(10)
+		s.closeAfter("GET", sites, "{}")
+		calls, _ := s.records()
+		if len(calls) != 1 || calls[0].Took != time.Millisecond {
+			t.Errorf("got %+v, want one call that took 1 ms", calls)
+		}
+	})
 }

@@ -138,6 +138,37 @@ func TestReportThatDoesNotArrive(t *testing.T) {
 	}
 }
 
+// deadlineNoter is a response that notes the deadline of its request.
+type deadlineNoter struct {
+	*httptest.ResponseRecorder
+	deadline time.Time
+}
+
+func (d *deadlineNoter) SetReadDeadline(at time.Time) error { d.deadline = at; return nil }
+
+// A report that is refused unread does not hold its connection: net/http reads its body before it sends the answer.
+func TestRefusedReportsHaveADeadline(t *testing.T) {
+	for name, tc := range map[string]struct {
+		method string
+		who    user.Info
+		code   int
+	}{
+		"without authentication": {http.MethodPost, nil, http.StatusUnauthorized},
+		"another method":         {http.MethodPut, operator, http.StatusMethodNotAllowed},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				f := newReportFixture(t)
+				w := &deadlineNoter{ResponseRecorder: httptest.NewRecorder()}
+				f.clients.Handle(w, httptest.NewRequestWithContext(t.Context(), tc.method, reportsPath, strings.NewReader("{}")), tc.who, nil)
+				if got := time.Until(w.deadline); w.Code != tc.code || got != maxReportTime {
+					t.Errorf("got %d, and %v for the body", w.Code, got)
+				}
+			})
+		})
+	}
+}
+
 // Reports of one client that arrive in time are taken one after the other.
 func TestReportsOfAClientAreTakenInTurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -45,6 +45,8 @@ const (
 // authenticated may send one: it cannot say anything about others.
 func (c *Clients) handleReport(w http.ResponseWriter, req *http.Request, who user.Info) {
 	w.Header().Set(AnswerHeader, "1")
+	// Before net/http sends an answer, it reads what is left of the body, also if the report is refused.
+	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(maxReportTime)) // in tests there is none
 	status, err := c.takeReport(w, req, who)
 	if err != nil {
 		if status == http.StatusTooManyRequests || status == http.StatusServiceUnavailable {
@@ -81,7 +83,7 @@ func (c *Clients) takeReport(w http.ResponseWriter, req *http.Request, who user.
 		return http.StatusServiceUnavailable, fmt.Errorf("%d reports of other clients are still being received", maxBodiesAtOnce)
 	}
 	defer release(c.receiving)
-	body, err := readBody(w, req)
+	body, err := io.ReadAll(http.MaxBytesReader(w, req.Body, maxReport))
 	switch {
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		return http.StatusRequestTimeout, fmt.Errorf("report: it has not arrived within %v", maxReportTime)
@@ -120,12 +122,6 @@ func acquire(ctx context.Context, slots chan struct{}) bool {
 }
 
 func release(slots chan struct{}) { <-slots }
-
-// readBody reads the body of a request before a deadline.
-func readBody(w http.ResponseWriter, req *http.Request) ([]byte, error) {
-	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(maxReportTime)) // in tests there is none
-	return io.ReadAll(http.MaxBytesReader(w, req.Body, maxReport))
-}
 
 // decodeReport decodes and checks a report.
 func decodeReport(body []byte) (r *Report, err error) {

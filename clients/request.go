@@ -24,9 +24,9 @@ import (
 // whose names and versions precede what may be long.
 const maxParsedBody = 256 << 10
 
-// maxProcessWait is how long the answer to a request waits at most until its process is found, which usually takes a millisecond, while
-// the request is served.
-const maxProcessWait = 250 * time.Millisecond
+// maxProcessWait is how long the answer to a request waits at most until its process is found. The look-up begins with the request, and
+// takes a millisecond, but longer if the process has thousands of files open, or the machine is busy.
+const maxProcessWait = 25 * time.Millisecond
 
 // maxName is the longest name of an object that upstream accepts.
 const maxName = 253
@@ -43,6 +43,7 @@ type request struct {
 	sync     *reportedSync // that makes the request; nil if it is not known
 	watch    *watch        // nil if it is none
 	process  *peer.Process // that sends it
+	waited   time.Duration // until it was found: not a part of what the API server took
 	conns    *connections  // as Clients.connections
 	conn     *connection   // nil if no client watched over it, or it is not known whether it is that of one process
 	lasts    bool          // it is a stream: it is recorded when it begins
@@ -174,7 +175,7 @@ func (r *request) WriteHeader(status int) {
 func (r *request) begin(status int) {
 	r.status = status
 	if !r.lasts {
-		r.process.Await(r.req.Context(), maxProcessWait)
+		r.waited = r.process.Await(r.req.Context(), maxProcessWait)
 	}
 	if status >= http.StatusBadRequest || r.call.IsWrite() && !r.lasts {
 		r.body = bodies.Get().(*bytes.Buffer)
@@ -256,7 +257,7 @@ func (r *request) record() {
 // describeOutcome completes the record with what has become of the request, and returns what the answer says of the object.
 func (r *request) describeOutcome(now time.Time) (answer recording.ResponseSummary) {
 	c := r.call
-	c.Took, c.Status, c.DryRun = now.Sub(c.Began), r.status, c.IsWrite() && r.isDryRun()
+	c.Took, c.Status, c.DryRun = now.Sub(c.Began)-r.waited, r.status, c.IsWrite() && r.isDryRun()
 	switch {
 	case c.Status != 0:
 	case r.req.Context().Err() == nil:

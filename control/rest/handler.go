@@ -25,7 +25,7 @@ type Services struct {
 	Started       time.Time // when the control plane was started
 }
 
-// Handler serves the API below Path.
+// Handler serves the API below Path. It needs LimitBodies where clients are not trusted.
 func Handler(s Services) http.Handler {
 	mux := http.NewServeMux()
 	handleNodes(mux, s.Nodes)
@@ -58,7 +58,7 @@ func Handler(s Services) http.Handler {
 	s.handleSettled(mux)
 	s.handleCauses(mux)
 	handle(mux, "GET "+RecordsPath, s.listRecords, queryParameters...)
-	return limitBodies(withStatus(mux))
+	return withStatus(mux)
 }
 
 // InterventionsHandler serves the interventions and the speed at the paths that Handler

@@ -19,25 +19,20 @@ func (e stalledBodyError) Error() string {
 	return fmt.Sprintf("it has made no progress for %s: send the request again", time.Duration(e))
 }
 
-// limitBodies ends the bodies of requests that make no progress, also those that no handler reads, as of an unknown path: net/http
-// reads what is left of them before it answers.
-func limitBodies(next http.Handler) http.Handler {
+// LimitBodies ends the bodies of requests to Path that make no progress, or have not arrived when the time of the request is over. It
+// has to be in front of what may refuse a request: also before an answer to which no handler has read the body, net/http reads what
+// is left of it.
+func LimitBodies(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		// Without a body a deadline would end the request: net/http reads from its connection to notice when the client disconnects.
 		if req.ContentLength != 0 {
-			body := &slowBody{ReadCloser: req.Body, connection: http.NewResponseController(w), began: time.Now()}
-			body.setDeadline(maxBodyPause)
+			body := &slowBody{ReadCloser: req.Body, connection: http.NewResponseController(w), began: time.Now(), timeout: maxBodyTime(req)}
+			body.setDeadline()
+			req = req.WithContext(req.Context()) // net/http looks at the body of its own
 			req.Body = body
 		}
 		next.ServeHTTP(w, req)
 	})
-}
-
-// limitBodyTime ends the body of a request that has not arrived when the time of the request is over.
-func limitBodyTime(req *http.Request, timeout time.Duration) {
-	if body, ok := req.Body.(*slowBody); ok {
-		body.timeout = timeout
-	}
 }
 
 // slowBody is a body whose reads have a deadline. Once all of it has arrived, net/http removes the deadline.
@@ -51,21 +46,24 @@ type slowBody struct {
 
 // Read implements io.Reader.
 func (b *slowBody) Read(p []byte) (int, error) {
-	pause, ends := maxBodyPause, error(stalledBodyError(maxBodyPause))
-	if left := b.timeout - time.Since(b.began); b.timeout > 0 && left < pause {
-		pause, ends = left, timeoutError(b.timeout)
-	}
+	var ends error
 	if !b.ended { // otherwise the deadline would end the request
-		b.setDeadline(pause)
+		ends = b.setDeadline()
 	}
 	n, err := b.ReadCloser.Read(p)
 	b.ended = err != nil
-	if errors.Is(err, os.ErrDeadlineExceeded) {
+	if errors.Is(err, os.ErrDeadlineExceeded) && ends != nil {
 		err = ends
 	}
 	return n, err
 }
 
-func (b *slowBody) setDeadline(pause time.Duration) {
+// setDeadline sets the deadline of the next read, and returns the error that exceeding it means.
+func (b *slowBody) setDeadline() error {
+	pause, ends := maxBodyPause, error(stalledBodyError(maxBodyPause))
+	if left := b.timeout - time.Since(b.began); b.timeout > 0 && left < pause {
+		pause, ends = left, timeoutError(b.timeout)
+	}
 	_ = b.connection.SetReadDeadline(time.Now().Add(pause)) // fails without a connection
+	return ends
 }

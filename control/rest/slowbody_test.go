@@ -41,7 +41,7 @@ func protocols() map[string]*http.Protocols {
 func sendSlowly(t *testing.T, protocol *http.Protocols, method, path string, pieces []string, pause time.Duration, ends bool) (code int, answer []byte, took time.Duration) {
 	t.Helper()
 	near, far := net.Pipe()
-	server := &http.Server{Handler: Handler(Services{Nodes: fakeNodes{}, Interventions: waitingInterventions{}, Snapshots: slowBodyRestores{}}), Protocols: protocol}
+	server := &http.Server{Handler: LimitBodies(Handler(Services{Nodes: fakeNodes{}, Interventions: waitingInterventions{}, Snapshots: slowBodyRestores{}})), Protocols: protocol}
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(&oneConn{conn: far}) }()
 	transport := &http.Transport{Protocols: protocol, DialContext: func(context.Context, string, string) (net.Conn, error) { return near, nil }}
@@ -96,6 +96,9 @@ func TestStalledBodies(t *testing.T) {
 			"object":                    {"POST", ControllersPath + "/pause", `{"names":["a"`, http.StatusRequestTimeout, maxBodyPause, "request body: it has made no progress for 30s: send the request again"},
 			"after object":              {"POST", ControllersPath + "/pause", `{"names":["a"]}`, http.StatusRequestTimeout, maxBodyPause, "request body: it has made no progress for 30s: send the request again"},
 			"no body":                   {"GET", RecordsPath, ` `, http.StatusRequestTimeout, maxBodyPause, "request body: it has made no progress for 30s: send the request again"},
+			"saved state":               {"GET", StatePath, " ", http.StatusRequestTimeout, maxBodyPause, "request body: it has made no progress for 30s: send the request again"},
+			"settled":                   {"GET", SettledPath + "?timeout=3s", " ", http.StatusGatewayTimeout, 3 * time.Second, "request body: timed out after 3s"},
+			"reset":                     {"POST", ResetPath + "?timeout=3s", " ", http.StatusGatewayTimeout, 3 * time.Second, "request body: timed out after 3s"},
 			"snapshot":                  {"PUT", StatePath, "file", http.StatusRequestTimeout, maxBodyPause, "receive snapshot: it has made no progress for 30s: send the request again"},
 			"shorter time":              {"POST", ControllersPath + "/pause?timeout=3s", `{"names":["a"`, http.StatusGatewayTimeout, 3 * time.Second, "request body: timed out after 3s"},
 			"shorter time after object": {"POST", ControllersPath + "/pause?timeout=3s", `{"names":["a"]}`, http.StatusGatewayTimeout, 3 * time.Second, "request body: timed out after 3s"},
@@ -155,12 +158,22 @@ func TestTrickledBodies(t *testing.T) {
 // Before net/http answers a request in HTTP/1.1, it reads what is left of its body.
 func TestUnreadBodies(t *testing.T) {
 	for name, protocol := range protocols() {
-		for path, want := range map[string]int{Path + "/v1/unknown": http.StatusNotFound, RecordsPath + "?unknown=1": http.StatusBadRequest} {
+		for path, want := range map[string]struct {
+			code   int
+			within time.Duration
+		}{
+			Path + "/v1/unknown":                  {http.StatusNotFound, maxBodyPause},
+			Path + "/v1/unknown?timeout=3s":       {http.StatusNotFound, 3 * time.Second},
+			RecordsPath + "?unknown=1":            {http.StatusBadRequest, maxBodyPause},
+			RecordsPath + "?unknown=1&timeout=3s": {http.StatusBadRequest, 3 * time.Second},
+			RecordsPath + "?timeout=3":            {http.StatusBadRequest, maxBodyPause},
+			ControllersPath + "/pause?timeout=3s": {http.StatusMethodNotAllowed, 3 * time.Second},
+		} {
 			t.Run(name+" "+path, func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					code, answer, took := sendSlowly(t, protocol, "GET", path, []string{" "}, 0, false)
-					if code != want || took > maxBodyPause {
-						t.Errorf("got %d %s after %v, want %d", code, answer, took, want)
+					if code != want.code || took > want.within {
+						t.Errorf("got %d %s after %v, want %+v", code, answer, took, want)
 					}
 				})
 			})

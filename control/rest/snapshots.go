@@ -17,7 +17,12 @@ const maxSnapshotSize = 1 << 30
 
 func handleSnapshots(mux *http.ServeMux, snapshots control.Snapshots) {
 	mux.HandleFunc("GET "+StatePath, func(w http.ResponseWriter, req *http.Request) {
-		file, err := answerInTime(req, "GET "+StatePath, nil, func(req *http.Request) (any, error) { return snapshots.Save(req.Context()) })
+		file, err := answerInTime(req, "GET "+StatePath, nil, func(req *http.Request) (any, error) {
+			if err := checkNoBody(w, req, nil); err != nil {
+				return nil, err
+			}
+			return snapshots.Save(req.Context())
+		})
 		if err != nil {
 			writeAnswer(w, nil, err)
 			return

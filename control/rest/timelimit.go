@@ -31,21 +31,35 @@ func answerInTime(req *http.Request, pattern string, parameters []string, answer
 	if err := checkParameters(req, parameters); err != nil {
 		return nil, err
 	}
-	timeout, err := parseDuration(req.URL.Query(), timeoutParameter, 0)
+	timeout, err := requestTime(req)
 	if err != nil {
 		return nil, err
-	}
-	if timeout == 0 || timeout > maxRequestTime {
-		timeout = maxRequestTime
 	}
 	if !slices.Contains(ownTimeLimits, pattern) {
 		ctx, cancel := context.WithTimeoutCause(req.Context(), timeout, timeoutError(timeout))
 		defer cancel()
 		req = req.WithContext(ctx)
-		limitBodyTime(req, timeout)
 	}
 	v, err := answer(req)
 	return v, describeEnd(req.Context(), err)
+}
+
+// requestTime returns the time that a request has, unless its pattern is one of ownTimeLimits.
+func requestTime(req *http.Request) (time.Duration, error) {
+	timeout, err := parseDuration(req.URL.Query(), timeoutParameter, 0)
+	if timeout == 0 || timeout > maxRequestTime {
+		timeout = maxRequestTime
+	}
+	return timeout, err
+}
+
+// maxBodyTime returns the time that the body of a request has; 0 = any, as for a snapshot, which is long.
+func maxBodyTime(req *http.Request) time.Duration {
+	if req.Method == http.MethodPut && req.URL.Path == StatePath {
+		return 0
+	}
+	timeout, _ := requestTime(req) // the handler refuses a timeout that is not valid
+	return timeout
 }
 
 // describeEnd returns the error of a request, which is why its context has ended if that is the reason.

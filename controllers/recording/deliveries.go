@@ -61,16 +61,23 @@ func (d *deliveryRecorder) OnAdd(obj any, isInInitialList bool) {
 
 func (d *deliveryRecorder) OnUpdate(before, obj any) {
 	e := d.describe(obj, observe.Updated)
-	if old, ok := before.(metav1.Object); ok {
-		if old.GetResourceVersion() == e.ResourceVersion {
-			e.Change = observe.Resynced
-		}
-		e.Deleting = e.Deleting && old.GetDeletionTimestamp() == nil
-	}
-	e.Unchanged, e.TakenBy, e.NoExecute = isUnchanged(before, obj), takerOf(before, obj), changedNoExecute(before, obj)
-	e.Became = transitionOf(before, obj)
+	CompleteUpdate(&e, before, obj)
 	at := d.recorder.Deliver(&e, func() { d.next.OnUpdate(before, obj) })
 	d.handler.MarkDelivered(e.ResourceVersion, at)
+}
+
+// CompleteUpdate adds to the event of an update how the version that is delivered differs from the one before. All handlers say it in
+// the same way: those that do nothing share a record.
+func CompleteUpdate(e *observe.Delivered, before, after any) {
+	old, hadMetadata := before.(metav1.Object)
+	if object, ok := after.(metav1.Object); ok && hadMetadata {
+		if old.GetResourceVersion() == object.GetResourceVersion() {
+			e.Change = observe.Resynced
+		}
+		e.Deleting = object.GetDeletionTimestamp() != nil && old.GetDeletionTimestamp() == nil
+	}
+	e.Unchanged, e.TakenBy, e.NoExecute = isUnchanged(before, after), takerOf(before, after), changedNoExecute(before, after)
+	e.Became = transitionOf(before, after)
 }
 
 func (d *deliveryRecorder) OnDelete(obj any) {

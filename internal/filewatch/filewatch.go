@@ -14,6 +14,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -225,14 +226,27 @@ func watchError(what string, err error) error {
 	hint := ""
 	switch {
 	case errors.Is(err, syscall.ENOSPC):
-		hint = ": name fewer folders, or raise the system's limit (sysctl -w fs.inotify.max_user_watches=1048576)"
+		hint = ": name fewer folders" + raiseLimit("max_user_watches")
 	case errors.Is(err, syscall.EMFILE):
-		hint = ": stop other programs that watch files, such as editors and control planes, or raise the limit of inotify instances" +
-			" (sysctl -w fs.inotify.max_user_instances=1024) or that of open files"
+		hint = ": stop other programs that watch files, such as editors and control planes, or raise the limit of open files" +
+			raiseLimit("max_user_instances")
 	case errors.Is(err, fs.ErrPermission):
 		hint = ": make it readable, or name another folder"
 	}
 	return fmt.Errorf("cannot watch %s: %w%s", what, err, hint)
+}
+
+// raiseLimit says how to double a limit of inotify; it returns "" on a system without it.
+func raiseLimit(name string) string {
+	data, err := os.ReadFile(filepath.Join("/proc/sys/fs/inotify", name))
+	if err != nil {
+		return ""
+	}
+	limit, err := strconv.Atoi(strings.TrimSpace(string(data)))
+	if err != nil {
+		return ""
+	}
+	return fmt.Sprintf(", or raise the limit of inotify as root (sysctl -w fs.inotify.%s=%d)", name, 2*limit)
 }
 
 // ignoredFolders have no sources, by convention.

@@ -12,8 +12,9 @@ import (
 type Process struct {
 	done    chan struct{} // closed once the look-up has ended
 	id      string
-	conn    string // stands for it while the id is not known: its connection over HTTP/2, of which most have one; else ""
-	isFinal bool   // another look-up finds nothing else
+	conn    string   // stands for it while the id is not known: its connection over HTTP/2, of which most have one; else ""
+	isFinal bool     // another look-up finds nothing else
+	lookups *lookups // that it is among; nil if it is not looked up in the background
 }
 
 // Known returns a process with an id.
@@ -37,7 +38,7 @@ func (p *Process) ID() string {
 	switch {
 	case p == nil:
 		return ""
-	case p.isDone() && p.id != "":
+	case p.isKnown():
 		return p.id
 	}
 	return p.conn
@@ -45,9 +46,10 @@ func (p *Process) ID() string {
 
 // MayBe reports whether two processes are the same, or one of them is not known.
 func (p *Process) MayBe(other *Process) bool {
-	a, b := p.ID(), other.ID()
-	return a == b || a == "" || b == ""
+	return !p.isKnown() || !other.isKnown() || p.id == other.id
 }
+
+func (p *Process) isKnown() bool { return p.isDone() && p.id != "" }
 
 func (p *Process) isDone() bool {
 	if p == nil {
@@ -61,18 +63,20 @@ func (p *Process) isDone() bool {
 	}
 }
 
-// Await waits until the look-up has ended, for at most a time, or until ctx is done. A process may close its connection once it is
-// answered, and cannot be found then.
-func (p *Process) Await(ctx context.Context, atMost time.Duration) {
-	if p == nil || p.isDone() {
-		return
+// Await waits until the look-up has ended, for at most a time, or until ctx is done, and returns for how long. A process may close
+// its connection once it is answered, and cannot be found then. It does not wait if others are looked up, too: that takes long.
+func (p *Process) Await(ctx context.Context, atMost time.Duration) time.Duration {
+	if p == nil || p.isDone() || p.lookups.areSeveral() {
+		return 0
 	}
+	began := time.Now()
 	ctx, cancel := context.WithTimeout(ctx, atMost)
 	defer cancel()
 	select {
 	case <-p.done:
 	case <-ctx.Done():
 	}
+	return time.Since(began)
 }
 
 // WhenDone calls f once the look-up has ended: at once, or from another goroutine.
@@ -112,7 +116,8 @@ func Find(req *http.Request) *Process {
 			return p
 		}
 	}
-	if !local.lookups.add() {
+	p.lookups = local.lookups
+	if !p.lookups.add() {
 		if p.conn == "" {
 			return last
 		}
@@ -125,10 +130,7 @@ func Find(req *http.Request) *Process {
 		return local.last.Load()
 	}
 	go func() {
-		defer local.lookups.remove()
-		local.lookups.one <- struct{}{}
-		defer func() { <-local.lookups.one }()
-		found, isFinal := local.process()
+		found, isFinal := local.lookups.run(local.process)
 		p.finish(found, isFinal || p.conn != "")
 	}()
 	return p
@@ -164,4 +166,15 @@ func (l *lookups) add() bool {
 	return false
 }
 
+// areSeveral reports whether more than one runs or waits.
+func (l *lookups) areSeveral() bool { return l != nil && l.n.Load() > 1 }
+
 func (l *lookups) remove() { l.n.Add(-1) }
+
+// run makes one that was added once none is running, and removes it: it does not count any more when its answer is known.
+func (l *lookups) run(find func() (process, bool)) (process, bool) {
+	defer l.remove()
+	l.one <- struct{}{}
+	defer func() { <-l.one }()
+	return find()
+}

@@ -129,3 +129,20 @@ func TestAwait(t *testing.T) {
 		}
 	})
 }
+
+// An answer waits only for a look-up that is next: the others of a flood take too long.
+func TestAwaitBehindOthers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ids, look := newLookups(), make(chan struct{})
+		find := func() (process, bool) { <-look; return process{id: 1}, true }
+		await := func(p *Process) time.Duration { return p.Await(t.Context(), time.Second) }
+		first := Find(requestFrom(&address{lookups: ids, find: find}))
+		alone := await(first)
+		second := Find(requestFrom(&address{lookups: ids, find: find}))
+		got := []time.Duration{alone, await(first), await(second)}
+		close(look)
+		if want := []time.Duration{time.Second, 0, 0}; !slices.Equal(got, want) {
+			t.Errorf("waited %v, want %v", got, want)
+		}
+	})
+}

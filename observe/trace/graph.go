@@ -165,7 +165,10 @@ func (g *graph) addEvent(r *observe.Record, d *observe.Delivered) {
 	n := Node{
 		ID: fmt.Sprintf("r%d", r.Seq), Kind: Event, Time: r.Time.Add(-d.Took), Took: d.Took, seq: r.Seq,
 		Controller: d.Controller, Change: d.Change, Object: &o, ResourceVersion: d.ResourceVersion,
-		queues: d.Queues, adds: d.Adds, delayedKeys: d.Later, delays: d.Delays, uid: d.Object.UID, deleting: d.Deleting, became: d.Became, noExecute: d.NoExecute,
+		queues: d.Queues, adds: d.Adds, delayedKeys: d.Later, delays: d.Delays, uid: d.Object.UID, deleting: d.Deleting, noExecute: d.NoExecute,
+	}
+	if !d.Deleting { // otherwise that is what counts
+		n.Became = d.Became
 	}
 	g.events, g.eventBySeq[r.Seq] = append(g.events, &n), &n
 	for i, name := range d.AlsoTo {

@@ -96,6 +96,8 @@ type Node struct {
 
 	// Ignored is set for an event of a user's write for which a controller of an operator has certainly queued no key.
 	Ignored bool `json:"ignored,omitempty"`
+	// Became is, for an event, as of Delivered, unless the object was marked as deleted.
+	Became observe.Transition `json:"became,omitempty"`
 
 	// For syncs.
 	Queue    string        `json:"queue,omitempty"`
@@ -134,11 +136,10 @@ type Node struct {
 	unknownSync string          // as of Called
 	readVersion string          // as of Called
 
-	wrote     []observe.Written  // by a call, as the storage reports it
-	afterSync uint64             // for a call: the sync that started its goroutine and had ended
-	alsoTo    []*Node            // the same event, as other controllers with the same record have received it
-	deleting  bool               // an event with which the object is marked as deleted
-	became    observe.Transition // for an event: as of Delivered
+	wrote     []observe.Written // by a call, as the storage reports it
+	afterSync uint64            // for a call: the sync that started its goroutine and had ended
+	alsoTo    []*Node           // the same event, as other controllers with the same record have received it
+	deleting  bool              // an event with which the object is marked as deleted
 
 	adds             []uint64             // for an event: the numbers of these adds in their queues
 	delayedKeys      []observe.DelayedKey // for an event: the keys that its handler added with a delay

@@ -17,7 +17,7 @@ const (
 // sameLine identifies what the line of a node says, except for times and versions: rounds of a loop have the same
 // lines.
 func (n *Node) sameLine() string {
-	s := fmt.Sprint(n.Kind, " ", n.Controller, n.asWhom(), " ", n.Verb, " ", n.Subresource, " ", n.Change, " ", n.Queue, " ", n.Key, " ", n.Retried, " ", n.isRetry(), " ", n.Status, n.Gone, n.Marked)
+	s := fmt.Sprint(n.Kind, " ", n.Controller, n.asWhom(), " ", n.Verb, " ", n.Subresource, " ", n.seenChange(), " ", n.Queue, " ", n.Key, " ", n.Retried, " ", n.isRetry(), " ", n.Status, n.Gone, n.Marked)
 	if n.Object != nil {
 		s += fmt.Sprint(" ", placeOf(n.Object))
 	}

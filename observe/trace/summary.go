@@ -267,7 +267,7 @@ func (p phrases) describeNews(e *Node) string {
 	if e.Change == observe.Listed {
 		return "it found " + p.objectName(e.Object) + " when it started"
 	}
-	return p.objectName(e.Object) + " " + cmp.Or(e.transition().past, "was "+e.whatChanged())
+	return p.objectName(e.Object) + " " + cmp.Or(transitionVerbs[e.Became].past, "was "+e.whatChanged())
 }
 
 // actor names who has made a write or found an object.

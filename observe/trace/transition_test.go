@@ -1,6 +1,9 @@
 package trace
 
 import (
+	"encoding/json"
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -41,6 +44,41 @@ func TestTransitions(t *testing.T) {
 		}
 		if got, want := writeString(t, chain, Mermaid, Style{}), "Pod web-1 "+strings.TrimPrefix(tc.why, "was "); !strings.Contains(got, want) {
 			t.Errorf("%s: no %q in\n%s", tc.became, want, got)
+		}
+		want := tc.became
+		if tc.deleting { // that is what counts
+			want = ""
+		}
+		event := chain.Links[slices.IndexFunc(chain.Links, func(n *Node) bool { return n.Kind == Event })]
+		if data, err := json.Marshal(event); err != nil || strings.Contains(string(data), fmt.Sprintf(`"became":%q`, tc.became)) != (want != "") {
+			t.Errorf("want %q in %s; %v", want, data, err)
+		}
+	}
+}
+
+// A Pod that alternates between Ready and not Ready does not become Ready again and again.
+func TestRoundsOfAlternatingTransitions(t *testing.T) {
+	var j journal
+	web := pod("web-1")
+	j.add(&observe.Called{Controller: "kubectl (admin)", Client: &observe.Caller{User: "admin"}, Verb: "update", Subresource: "status", Object: web, Status: 200, ResourceVersion: "5"})
+	for i := range 7 {
+		became := []observe.Transition{observe.BecameReady, observe.BecameNotReady}[i%2]
+		add := uint64(i + 1)
+		event := j.add(&observe.Delivered{Controller: "c", Change: observe.Updated, Object: web, ResourceVersion: fmt.Sprint(5 + i), Queues: []string{"c"}, Adds: []uint64{add}, Became: became})
+		j.add(&observe.Called{Controller: "c", Verb: "update", Subresource: "status", Object: web, Status: 200, ResourceVersion: fmt.Sprint(6 + i), Sync: add})
+		j.add(&observe.Synced{Controller: "c", Queue: "c", ID: add, Key: "default/web-1", KeyBasis: observe.BasisLog, Add: add, LastAdd: add, Cause: event, Sure: true, Took: time.Millisecond, Writes: 1})
+	}
+	chain, err := Why(j.records, web, Options{What: Changed})
+	if err != nil {
+		t.Fatal(err)
+	}
+	tree, err := Build(j.records, web, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, got := range []string{writeString(t, chain, Text, Style{}), writeString(t, tree, Text, Style{})} {
+		if !strings.Contains(got, "become Ready") || !strings.Contains(got, "become not Ready") {
+			t.Errorf("only one of two transitions is shown:\n%s", got)
 		}
 	}
 }

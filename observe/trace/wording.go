@@ -253,20 +253,14 @@ var transitionVerbs = map[observe.Transition]transition{
 
 type transition struct{ past, infinitive string }
 
-// transition returns what the object of an event has become, unless it was marked as deleted.
-func (n *Node) transition() transition {
-	if n.deleting {
-		return transition{}
-	}
-	return transitionVerbs[n.became]
-}
-
 // seenChange says what a controller saw of the object of an event.
-func (n *Node) seenChange() string { return cmp.Or(n.transition().infinitive, n.whatChanged()) }
+func (n *Node) seenChange() string {
+	return cmp.Or(transitionVerbs[n.Became].infinitive, n.whatChanged())
+}
 
 // eventLabel describes an event in a few words.
 func (p phrases) eventLabel(n *Node) string {
-	return p.objectName(n.Object) + " " + cmp.Or(n.transition().past, n.whatChanged())
+	return p.objectName(n.Object) + " " + cmp.Or(transitionVerbs[n.Became].past, n.whatChanged())
 }
 
 // describeSync describes a sync.

@@ -61,6 +61,8 @@ type Config struct {
 	// Recorder records the events that the kubelets receive and what they write for
 	// them; nil records nothing.
 	Recorder *observe.Recorder
+	// CompleteUpdate adds to the record of an update how the version differs from the one before; nil adds nothing.
+	CompleteUpdate func(e *observe.Delivered, before, after any)
 	// Commands runs the commands of containers while the Fleet is running; nil runs
 	// none.
 	Commands *container.Runtime

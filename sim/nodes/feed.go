@@ -26,8 +26,8 @@ type nodeFeed struct {
 	mu sync.Mutex // one update, or change of the stages, is processed at a time
 }
 
-func (f *nodeFeed) deliver(node *corev1.Node, change observe.Change) {
-	f.registry.played.deliver(change, "Node", node, func() {
+func (f *nodeFeed) deliver(node *corev1.Node, change observe.Change, before any) {
+	f.registry.played.deliver(change, "Node", before, node, func() {
 		if change == observe.Deleted {
 			f.removeNode(node)
 			return
@@ -89,7 +89,7 @@ func (f *nodeFeed) replace(list []*corev1.Node) {
 		left[name] = true
 	}
 	for _, node := range list {
-		f.deliver(node, observe.Listed)
+		f.deliver(node, observe.Listed, nil)
 		delete(left, node.Name)
 	}
 	for name := range left {
@@ -122,8 +122,8 @@ type podFeed struct {
 	mu sync.Mutex // one update, or change of the stages, is processed at a time
 }
 
-func (f *podFeed) deliver(pod *corev1.Pod, change observe.Change) {
-	f.registry.played.deliver(change, "Pod", pod, func() {
+func (f *podFeed) deliver(pod *corev1.Pod, change observe.Change, before any) {
+	f.registry.played.deliver(change, "Pod", before, pod, func() {
 		if change == observe.Deleted {
 			f.mu.Lock()
 			defer f.mu.Unlock()
@@ -229,7 +229,7 @@ func (f *podFeed) replace(list []*corev1.Pod) {
 	f.registry.admitStarted(list, false)
 	present := make(map[types.UID]bool, len(list))
 	for _, pod := range list {
-		f.deliver(pod, observe.Listed)
+		f.deliver(pod, observe.Listed, nil)
 		present[pod.UID] = true
 	}
 	f.registry.retainPods(present)

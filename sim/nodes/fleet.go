@@ -45,6 +45,7 @@ func Start(ctx context.Context, cfg Config) (*Fleet, error) {
 	connect.ContentType = runtime.ContentTypeProtobuf
 	connect.AcceptContentTypes = runtime.ContentTypeProtobuf + "," + runtime.ContentTypeJSON
 	recorded := newPlayed(cfg.Recorder)
+	recorded.complete = cfg.CompleteUpdate
 	connect.Wrap(func(next http.RoundTripper) http.RoundTripper { return playedTransport{next, recorded, cfg.WaitTurn} })
 	connect.Wrap(func(next http.RoundTripper) http.RoundTripper { return retryTransport{next} })
 	client, err := kubernetes.NewForConfig(connect)

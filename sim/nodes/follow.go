@@ -14,7 +14,8 @@ import (
 // feed receives all objects of a kind, and then each change.
 type feed[T runtime.Object] interface {
 	replace(list []T)
-	deliver(object T, change observe.Change) // Added, Updated or Deleted
+	// deliver is called with Added, Updated or Deleted. before is the version before an update, which is not a copy; otherwise nil.
+	deliver(object T, change observe.Change, before any)
 }
 
 // follow passes the objects of an informer that meet a condition to a feed until ctx ends:
@@ -55,7 +56,7 @@ func (f *follower[T]) OnAdd(obj any, isInInitialList bool) {
 		f.listed = append(f.listed, copyObject[T](obj))
 		return
 	}
-	f.pass(obj, observe.Added)
+	f.pass(obj, observe.Added, nil)
 }
 
 func (f *follower[T]) hasBegun() bool {
@@ -100,14 +101,14 @@ func (h markingHandler) mark(obj any) {
 // OnUpdate gets another object of the same name, too, if the deletion of the first was missed.
 func (f *follower[T]) OnUpdate(before, obj any) {
 	if !isSameObject(before, obj) {
-		f.pass(before, observe.Deleted)
-		f.pass(obj, observe.Added)
+		f.pass(before, observe.Deleted, nil)
+		f.pass(obj, observe.Added, nil)
 		return
 	}
-	f.pass(obj, observe.Updated)
+	f.pass(obj, observe.Updated, before)
 }
 
-func (f *follower[T]) OnDelete(obj any) { f.pass(lastState(obj), observe.Deleted) }
+func (f *follower[T]) OnDelete(obj any) { f.pass(lastState(obj), observe.Deleted, nil) }
 
 // lastState returns the last known state of an object whose deletion was missed, and any
 // other object as it is.
@@ -119,13 +120,13 @@ func lastState(obj any) any {
 }
 
 // pass waits until the feed has the list.
-func (f *follower[T]) pass(obj any, change observe.Change) {
+func (f *follower[T]) pass(obj any, change observe.Change, before any) {
 	if f.ctx.Err() != nil {
 		return
 	}
 	select {
 	case <-f.begun:
-		f.to.deliver(copyObject[T](obj), change)
+		f.to.deliver(copyObject[T](obj), change, before)
 	case <-f.ctx.Done():
 	}
 }

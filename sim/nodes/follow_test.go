@@ -28,8 +28,10 @@ func (f recordingFeed) send(what string, pods ...*corev1.Pod) {
 	f.to <- call
 }
 
-func (f recordingFeed) replace(list []*corev1.Pod)                     { f.send("list", list...) }
-func (f recordingFeed) deliver(pod *corev1.Pod, change observe.Change) { f.send(string(change), pod) }
+func (f recordingFeed) replace(list []*corev1.Pod) { f.send("list", list...) }
+func (f recordingFeed) deliver(pod *corev1.Pod, change observe.Change, _ any) {
+	f.send(string(change), pod)
+}
 
 func TestFollow(t *testing.T) {
 	newPodOn := func(name, node string) *corev1.Pod {

@@ -19,7 +19,8 @@ import (
 // played records what the kubelets write as syncs of Pods and Nodes. A sync is caused
 // by the event with which the version was delivered that the write follows from.
 type played struct {
-	recorder *observe.Recorder // nil = nothing is recorded
+	recorder *observe.Recorder                             // nil = nothing is recorded
+	complete func(e *observe.Delivered, before, after any) // as Config.CompleteUpdate; may be nil
 	pods     playedKind
 	nodes    playedKind
 }
@@ -33,19 +34,23 @@ func newPlayed(recorder *observe.Recorder) *played {
 	return &played{recorder: recorder, pods: kind("pods"), nodes: kind("nodes")}
 }
 
-// deliver runs the handler of an event.
-func (p *played) deliver(change observe.Change, kind string, object metav1.Object, handle func()) {
+// deliver runs the handler of an event. before is the version before an update; otherwise nil.
+func (p *played) deliver(change observe.Change, kind string, before any, object metav1.Object, handle func()) {
 	if p.recorder == nil {
 		handle()
 		return
 	}
-	p.recorder.Deliver(&observe.Delivered{
+	e := &observe.Delivered{
 		Change: change, ResourceVersion: object.GetResourceVersion(),
 		Object: observe.Object{
 			Resource: strings.ToLower(kind) + "s", Kind: kind,
 			Namespace: object.GetNamespace(), Name: object.GetName(), UID: string(object.GetUID()),
 		},
-	}, handle)
+	}
+	if before != nil && p.complete != nil {
+		p.complete(e, before, object)
+	}
+	p.recorder.Deliver(e, handle)
 }
 
 // playedKind has the events that writes follow from.

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -17,7 +18,9 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/runtime/serializer/protobuf"
 	"k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/tools/cache"
 
+	"github.com/ctrlplane/ctrlplane/controllers/recording"
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
@@ -57,7 +60,7 @@ func newPlayedPod(t *testing.T) (o *observe.Observer, p *played, deliver func(ve
 	now := time.Now()
 	return o, p, func(version string, what dueStage) {
 		pod.ResourceVersion = version
-		p.deliver(observe.Updated, "Pod", pod, func() { p.pods.setDue(podKey(pod), what, now) })
+		p.deliver(observe.Updated, "Pod", nil, pod, func() { p.pods.setDue(podKey(pod), what, now) })
 	}
 }
 
@@ -168,7 +171,7 @@ func TestPlayedStage(t *testing.T) {
 	deliver := func(version string, what dueStage) {
 		pod = pod.DeepCopy()
 		pod.ResourceVersion = version
-		p.deliver(observe.Updated, "Pod", pod, func() {
+		p.deliver(observe.Updated, "Pod", nil, pod, func() {
 			r.updatePod(pod, false, nil)
 			r.assignPod(pod, what, inForce)
 		})
@@ -267,5 +270,39 @@ func expectCauses(t *testing.T, o *observe.Observer, want ...string) {
 	}
 	if !slices.Equal(causes, want) {
 		t.Errorf("the writes follow from the versions %q, want %q", causes, want)
+	}
+}
+
+// A version that the kubelets and a controller have received, and for which neither has done anything, is one record.
+func TestUpdatesAreSharedWithControllers(t *testing.T) {
+	now := metav1.Now()
+	podNow := func(version string) *corev1.Pod {
+		return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web", UID: "u", ResourceVersion: version}}
+	}
+	ready, marked, tolerates := podNow("2"), podNow("2"), podNow("2")
+	ready.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}
+	marked.DeletionTimestamp = &now
+	tolerates.Spec.Tolerations = []corev1.Toleration{{Key: "k", Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoExecute}}
+	for name, after := range map[string]*corev1.Pod{"Ready": ready, "marked as deleted": marked, "tolerations": tolerates, "anything else": podNow("2"), "resync": podNow("1")} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) { // handlers take no time
+				o := observe.New(observe.Options{})
+				defer o.Close()
+				begun := make(chan struct{})
+				close(begun)
+				registry := newPodRegistry(nodeShape{}, time.Now)
+				registry.played = newPlayed(o.Recorder("kubelet"))
+				registry.played.complete = recording.CompleteUpdate
+				kubelets := &follower[*corev1.Pod]{ctx: t.Context(), to: &podFeed{ctx: t.Context(), registry: registry}, begun: begun}
+				controller, _ := recording.ObserveEvents(cache.ResourceEventHandlerFuncs{}, corev1.SchemeGroupVersion.WithResource("pods"), false, o.Recorder("c"))
+				for _, handler := range []cache.ResourceEventHandler{kubelets, controller} {
+					handler.OnUpdate(podNow("1"), after)
+				}
+				page, err := o.Records(t.Context(), observe.Query{Kinds: []observe.Kind{observe.KindDelivered}, Reads: true})
+				if err != nil || len(page.Records) != 1 {
+					t.Errorf("got %d records, want 1; %v", len(page.Records), err)
+				}
+			})
+		})
 	}
 }

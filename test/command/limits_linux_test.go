@@ -105,5 +105,5 @@ func TestLimitOfInotifyInstances(t *testing.T) {
 	cmd := program.Command(t)
 	cmd.Path, cmd.Args = "/bin/sh", []string{"sh", "-c", inotifyLimited, program.Path(), "0", "dev", "--", "true"}
 	testutil.Sandbox(t, cmd, 0)
-	program.RequireFailure(t, cmd, 125, "cannot watch files: too many open files: ", "(sysctl -w fs.inotify.max_user_instances=1024)")
+	program.RequireFailure(t, cmd, 125, "cannot watch files: too many open files: ", "(sysctl -w fs.inotify.max_user_instances=")
 }

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
@@ -28,27 +29,37 @@ func TestStalledBody(t *testing.T) {
 		t.Run(protocol, func(t *testing.T) {
 			cfg := rest.CopyConfig(cfg)
 			cfg.NextProtos = next
-			client, err := rest.HTTPClientFor(cfg)
-			if err != nil {
-				t.Fatal(err)
-			}
-			body, send := io.Pipe()
-			sent := make(chan error, 1)
-			go func() {
-				_, err := io.WriteString(send, `{"names":["a"`)
-				sent <- err
-			}()
-			res, err := client.Post(cfg.Host+controlrest.ControllersPath+"/pause?timeout=1s", "application/json", body)
-			if err != nil {
-				t.Fatal(err)
-			}
-			answer, err := io.ReadAll(res.Body)
-			if err := errors.Join(err, <-sent, res.Body.Close(), send.Close()); err != nil {
-				t.Fatal(err)
-			}
-			if res.Proto != protocol || res.StatusCode != http.StatusGatewayTimeout || !strings.Contains(string(answer), "request body: timed out after 1s") {
+			res, answer := sendHalf(t, cfg)
+			if res.Proto != protocol || res.StatusCode != http.StatusGatewayTimeout || !strings.Contains(answer, "request body: timed out after 1s") {
 				t.Errorf("got %s %d %s", res.Proto, res.StatusCode, answer)
+			}
+			// Upstream refuses a request without reading its body.
+			res, answer = sendHalf(t, rest.AnonymousClientConfig(cfg))
+			if res.Proto != protocol || res.StatusCode != http.StatusUnauthorized && res.StatusCode != http.StatusForbidden {
+				t.Errorf("without authentication: got %s %d %s", res.Proto, res.StatusCode, answer)
 			}
 		})
 	}
+}
+
+// sendHalf sends a request whose time is a second, and half of its body.
+func sendHalf(t *testing.T, cfg *rest.Config) (res *http.Response, answer string) {
+	t.Helper()
+	client, err := rest.HTTPClientFor(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	client.Timeout = time.Minute // much less than a connection that is held
+	body, send := io.Pipe()
+	defer send.Close()
+	go func() { _, _ = io.WriteString(send, `{"names":["a"`) }() // fails if the answer comes first
+	res, err = client.Post(cfg.Host+controlrest.ControllersPath+"/pause?timeout=1s", "application/json", body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	data, err := io.ReadAll(res.Body)
+	if err := errors.Join(err, res.Body.Close()); err != nil {
+		t.Fatal(err)
+	}
+	return res, string(data)
 }

@@ -3,6 +3,7 @@ package browser_test
 import (
 	"context"
 	"fmt"
+	"strings"
 	"sync/atomic"
 	"testing"
 
@@ -132,6 +133,24 @@ func TestWebPageTraceOfAHotLoop(t *testing.T) {
 		want := "400 shown, " + rest + "; 400 shown, " + rest
 		if got := evaluate[string](p.browser, fmt.Sprintf(traceOf+`(%d)`, depth)); got != want {
 			t.Errorf("%d: %s, want %s", depth, got, want)
+		}
+	}
+}
+
+// TestWebPageTraceSaysWhatAPodHasBecome in place of "updated", as "ctrlplane trace" does.
+func TestWebPageTraceSaysWhatAPodHasBecome(t *testing.T) {
+	t.Parallel()
+	p := openClass(t, 1280, 720, nil)
+	for event, want := range map[string]string{
+		`{change: "updated"}`:                     "Pod web-1 was updated",
+		`{change: "updated", became: "Ready"}`:    "Pod web-1 became Ready",
+		`{change: "updated", became: "NotReady"}`: "Pod web-1 became not Ready",
+		`{change: "updated", became: "Failed"}`:   "Pod web-1 failed",
+		`{change: "updated", became: "Later"}`:    "Pod web-1 was updated",
+	} {
+		script := `import("/js/causes.js").then((m) => m.causesView({ roots: [{ kind: "event", controller: "c", afterNanos: 0, object: { resource: "pods", kind: "Pod", name: "web-1" }, ...` + event + ` }], tookNanos: 0 }, () => {}).querySelector("li").textContent)`
+		if got := evaluate[string](p.browser, script); !strings.Contains(got, want) {
+			t.Errorf("%s: %q, want %q", event, got, want)
 		}
 	}
 }

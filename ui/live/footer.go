@@ -187,8 +187,9 @@ func (m model) footerLine(w int) line {
 	}
 	fields := []headerField{}
 	for _, b := range m.hintedBindings() {
-		b.hint = m.hintFor(b)
-		fields = append(fields, hintField(b, len(fields)))
+		if b.hint = m.hintFor(b); b.hint != "" {
+			fields = append(fields, hintField(b, len(fields)))
+		}
 	}
 	return append(styledLine(" ", plain), joinFields(fields, w-1)...)
 }
@@ -234,7 +235,7 @@ func (m model) isTimely(a action) bool {
 }
 
 // stateHints are the hints of keys in a state in which they do something else than what their binding says: most of them
-// then undo it.
+// then undo it. One that changes nothing has none.
 func stateHints() []stateHint {
 	return []stateHint{
 		{timePlay, func(m model) bool { return m.past.Playing }, "pause"},
@@ -244,11 +245,14 @@ func stateHints() []stateHint {
 		{back, func(m model) bool { return m.activeFilter() != "" }, "clear filter"},
 		{filter, model.showsText, "search"},
 		{freeze, func(m model) bool { return m.frozen }, "unfreeze"},
+		{toggleFollow, func(m model) bool { return follows(m) && (m.frozen || m.showsOutput() && m.output.last == 0) }, ""},
 		{toggleFollow, follows, "hold"},
+		{toggleAll, func(m model) bool { return m.showAll && onPage(m) }, "no reads"},
 		{toggleAll, func(m model) bool { return m.showAll }, "notable"},
 		{toggleOutput, model.showsOutput, "activity"},
 		{toggleYAML, showsYAML, "hide YAML"},
 		{toggleIdle, func(m model) bool { return m.hideIdle }, "show idle"},
+		{toggleInternal, func(m model) bool { return m.screens[0].filter != "" }, ""},
 		{toggleInternal, func(m model) bool { return m.showInternal }, "hide internal"},
 	}
 }

@@ -368,6 +368,7 @@ func TestHintsFollowTheState(t *testing.T) {
 		{pressKeys(t, queues, "tab"), "f", "hold", "follow"},
 		{activity, "f", "hold", "follow"},
 		{activity, "a", "all", "notable"},
+		{pressKeys(t, pullOnce(t, queues.openObject(webDeployment)), "tab"), "a", "all", "no reads"},
 		{pullOnce(t, queues.openObject(webDeployment)), "e", "YAML", "hide YAML"},
 	} {
 		m := tc.model
@@ -375,6 +376,23 @@ func TestHintsFollowTheState(t *testing.T) {
 			requireHint(t, m, tc.key, want)
 			m = pressKeys(t, m, tc.key)
 		}
+	}
+}
+
+// A key that changes nothing in the present state has no hint.
+func TestNoHintsOfKeysWithoutEffect(t *testing.T) {
+	records := sampleRecords()
+	queues := newPlainModel(t, Options{Source: &fixedSource{snapshot: troubledSnapshot(), records: records}, Output: &fixedOutput{}}, 250, 40).readOutput()
+	for _, tc := range []struct {
+		keys []string
+		key  string
+	}{
+		{[]string{"tab"}, "f"}, // the output is empty
+		{[]string{"o", "tab", "space"}, "f"},
+		{[]string{"/", "d", "enter"}, "I"}, // internal queues that match a filter are shown
+		{[]string{"I", "/", "d", "enter"}, "I"},
+	} {
+		requireHint(t, pressKeys(t, queues, tc.keys...), tc.key, "")
 	}
 }
 

@@ -4,6 +4,7 @@ import { button, el } from "./dom.js";
 import { count, duration, kindKey, kindName, shortName, verbOf } from "./names.js";
 
 const changes = { listed: "existed", added: "was added", updated: "was updated", resynced: "was delivered again", deleted: "was deleted" };
+const transitions = { Ready: "became Ready", NotReady: "became not Ready", Succeeded: "succeeded", Failed: "failed" };
 
 // kindNames returns a function that names the kind of an object: with its group if kinds of several groups have the name.
 function kindNames(nodes) {
@@ -20,7 +21,7 @@ function sentence(n, kind) {
   case "sync":
     return [shortName(n.controller || "?"), `worked on ${n.key || "a key"}${n.open ? ", still in work" : ""}`];
   case "event":
-    return [shortName(n.controller || "?"), `received: ${what} ${changes[n.change] || n.change}`];
+    return [shortName(n.controller || "?"), `received: ${what} ${transitions[n.became] || changes[n.change] || n.change}`];
   case "outside":
     return ["an unrecorded write", `${n.verb} ${what}`];
   }
