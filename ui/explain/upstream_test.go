@@ -17,6 +17,8 @@ import (
 	// Imported so that the packages that are parsed are part of the build.
 	_ "k8s.io/cloud-provider/names"
 	_ "k8s.io/kubernetes/cmd/kube-controller-manager/names"
+
+	"github.com/ctrlplane/ctrlplane/internal/testutil"
 )
 
 const managerPath = "k8s.io/kubernetes/cmd/kube-controller-manager"
