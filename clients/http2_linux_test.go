@@ -18,6 +18,12 @@ import (
 func TestCausesOfConnectionsForEachRequest(t *testing.T) {
 	testutil.NeedSocketDiag(t)
 	f := newFixture(t)
+	f.clients.processOf = func(req *http.Request) *peer.Process { // which is found in time, however busy the machine is
+		p, found := peer.Find(req), make(chan struct{})
+		p.WhenDone(func() { close(found) })
+		<-found
+		return p
+	}
 	s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		if req.ProtoMajor != 2 {
 			t.Errorf("%s %s over %s", req.Method, req.URL, req.Proto)
