@@ -40,8 +40,8 @@ func newScrapedProcesses(addresses []string) ([]*scrapedProcess, error) {
 		if !ok || strings.ContainsAny(program, ":/") { // part of the URL
 			program, url = "", address
 		}
-		// An operator has a self-signed certificate by default. No credentials are sent, so on this machine it need not be verified.
-		src, err := scrape.New(scrape.Options{URL: url, Insecure: scrape.IsLoopback(url), Timeout: 5 * time.Second})
+		// An operator has a self-signed certificate by default.
+		src, err := scrape.New(scrape.Options{URL: url, Insecure: scrape.MayTrust(url), Timeout: 5 * time.Second})
 		if err != nil {
 			return nil, usage.Errorf("--with: %w", err)
 		}
@@ -123,7 +123,7 @@ func explainUnread(err error) string {
 		return err.Error()
 	}
 	before, _, _ := strings.Cut(err.Error(), access.Error())
-	return before + access.Reason + ": --with sends no credentials, and verifies certificates except on a loopback address: " +
+	return before + access.Reason + ": --with sends no credentials except those of the URL, without which it trusts each certificate on a loopback address: " +
 		"serve the metrics by HTTP without authentication here, or use ctrlplane top --metrics"
 }
 

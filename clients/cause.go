@@ -242,8 +242,8 @@ func (w *write) choose(c *candidates) (cause *event, woken bool) {
 // changed later.
 func (w *write) mayFollowWithOther(e *event, of *candidates) bool {
 	idleSince := later(w.idle.from, later(e.seen(), of.free))
-	if w.idle.to.Sub(idleSince) <= maxWork || e.change == observe.Listed || len(e.lastRun(w).targets) > 0 {
-		return false
+	if w.idle.to.Sub(idleSince) <= maxWork || e.change == observe.Listed || len(e.lastRun(w).targets) > 0 || w.isOthers(e) && e.isOf(w.object) {
+		return false // a sync of the object itself may take that long before it writes
 	}
 	return slices.ContainsFunc(w.events, func(other *event) bool {
 		isLater := w.isOthers(other) && other.seen().After(e.seen()) && w.isInNamespaceOf(other) && other.uid != e.uid
@@ -449,8 +449,8 @@ func (w *write) laterVersions() (list []*event) {
 			list = append(list, e)
 		}
 	}
-	if w.isDuplicate && len(list) > 0 && w.began.Sub(list[0].at) > maxWork { // it creates the object whether it has that or not
-		return nil
+	if w.isDuplicate && len(list) > 0 && (list[0].change == observe.Updated || w.began.Sub(list[0].at) > maxWork) {
+		return nil // it creates the object whether it has that or not
 	}
 	return list
 }

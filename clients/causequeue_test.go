@@ -352,6 +352,34 @@ func playSlowThreads(s *script) {
 	s.write(siteAdded, "POST", deployments, web(13))
 }
 
+// As playSlowThreads, but what each thread writes is the status of its object.
+func playSlowStatusThreads(s *script) {
+	send := s.watch(sites + "?watch=1")
+	send("ADDED", site(7))
+	ms(300)
+	send("ADDED", object("Site", "other", "u2", "10"))
+	ms(1000)
+	s.write("Site ns/other added 10", "PATCH", sites+"/other/status", object("Site", "other", "u2", "12"))
+	ms(1600)
+	s.write(siteAdded, "PATCH", sites+"/shop/status", site(13))
+}
+
+// A program creates, before it patches it, what it has received for more than a minute, and another client has changed just now.
+func playCreateOld(s *script) {
+	sendSite, sendDeployment := s.watch(sites+"?watch=1"), s.watch(deployments+"?watch=1")
+	sendSite("ADDED", site(7))
+	ms(4)
+	s.create(siteAdded, http.StatusCreated, web(8))
+	sendDeployment("ADDED", web(8))
+	ms(90000)
+	const truth = "Deployment ns/web updated 20"
+	sendDeployment("MODIFIED", web(20))
+	ms(4)
+	s.create(truth, http.StatusConflict, `{"kind":"Status","status":"Failure","reason":"AlreadyExists","code":409,"details":{"name":"web"},"message":"exists"}`)
+	ms(1)
+	s.write(truth, "PATCH", deployments+"/web", web(21))
+}
+
 // A program creates what it needs, and patches it if that exists, whatever it has received.
 func playCreateFirst(s *script) {
 	sendSite, sendDeployment := s.watch(sites+"?watch=1"), s.watch(deployments+"?watch=1")

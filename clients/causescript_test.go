@@ -252,6 +252,8 @@ func TestCausesOfScriptedPrograms(t *testing.T) {
 		"a slow sync":                       {playSlowSync, tally{right: 3}},
 		"a slow sync beside a change":       {playSlowSyncBesideChange, tally{right: 2}},
 		"slow threads":                      {playSlowThreads, tally{right: 2}},
+		"slow threads for statuses":         {playSlowStatusThreads, tally{right: 2}},
+		"a creation of what is old":         {playCreateOld, tally{right: 3}},
 		"a start":                           {playStart, tally{right: 4}},
 		"created at the start":              {playCreatedAtStart, tally{right: 2}},
 		"created before the start":          {playCreatedBeforeStart, tally{right: 2}},

@@ -94,13 +94,36 @@ func findRoles(ctx context.Context, client *controlrest.Client, names []string) 
 		lists = append(lists, list)
 	}
 	if roles.IsServiceAccount(lists[0].User) {
-		of.leftOut = namesOf(all, func(c observe.Client) bool {
-			return c.User == lists[0].User && !slices.ContainsFunc(lists, func(l control.PermissionList) bool { return l.Client == c.Name })
-		})
+		if of.leftOut, err = findLeftOut(ctx, client, all, lists); err != nil {
+			return of, err
+		}
 	}
 	of.permissions = roles.Merge(lists)
 	return of, nil
 }
+
+// findLeftOut returns the other clients of the user of some permissions that have a role, too, other than users' programs: a role
+// with what a person has tried is not that of an operator.
+func findLeftOut(ctx context.Context, client *controlrest.Client, all []observe.Client, lists []control.PermissionList) ([]string, error) {
+	names := namesOf(all, func(c observe.Client) bool {
+		isIncluded := slices.ContainsFunc(lists, func(l control.PermissionList) bool { return l.Client == c.Name })
+		return c.User == lists[0].User && !isIncluded && !isUsers(observe.ProgramOf(c.Name))
+	})
+	var leftOut []string
+	for _, name := range names {
+		list, err := client.Permissions(ctx, name)
+		if err != nil {
+			return nil, err
+		}
+		if len(list.Items) > 0 {
+			leftOut = append(leftOut, name)
+		}
+	}
+	return leftOut, nil
+}
+
+// isUsers reports whether a program is one with which users and tests make requests.
+func isUsers(program string) bool { return program == "kubectl" || strings.HasSuffix(program, ".test") }
 
 // print prints the roles.
 func (of clientRoles) print(out io.Writer, t *target) error {

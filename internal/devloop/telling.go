@@ -89,17 +89,25 @@ func crashLine(lines []string) string {
 	return ""
 }
 
-// messageOf returns the message and the error of a log line of zap, slog, logrus or zerolog as JSON, which has a stack trace
+// messageOf returns the message and the error of a log line of zap, slog, logrus, zerolog or pino as JSON, which has a stack trace
 // and other fields, too; of another line all of it.
 func messageOf(line string) string {
 	var fields map[string]any
 	if !strings.HasPrefix(line, "{") || json.Unmarshal([]byte(line), &fields) != nil {
 		return line
 	}
-	text := func(name string) string { s, _ := fields[name].(string); return s }
-	parts := []string{cmp.Or(text("msg"), text("message")), cmp.Or(text("error"), text("err"))}
-	parts = slices.DeleteFunc(parts, func(part string) bool { return part == "" })
+	parts := []string{cmp.Or(textOf(fields["msg"]), textOf(fields["message"])), cmp.Or(textOf(fields["error"]), textOf(fields["err"]))}
+	parts = slices.Compact(slices.DeleteFunc(parts, func(part string) bool { return part == "" }))
 	return cmp.Or(words.OneLine(strings.Join(parts, ": ")), line)
+}
+
+// textOf returns a text, or the message of an error as an object, as pino writes it.
+func textOf(field any) string {
+	if object, ok := field.(map[string]any); ok {
+		field = object["message"]
+	}
+	text, _ := field.(string)
+	return text
 }
 
 func isLogged(line string) bool { return progress.MatchString(line) || logged.MatchString(line) }

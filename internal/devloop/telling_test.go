@@ -22,6 +22,8 @@ func TestTellingLine(t *testing.T) {
 			"problem: key does not match"},
 		{"only progress, as JSON", `{"level":"Level(-2)","ts":"2026-01-02T03:04:05Z","msg":"Reconcile ClusterQueue"}` + "\n", "Reconcile ClusterQueue"},
 		{"an error of zerolog", `{"level":"fatal","error":"refused","message":"cannot start"}` + "\n", "cannot start: refused"},
+		{"an error of pino as JSON", `{"level":50,"msg":"cannot start","err":{"type":"Error","message":"connect ECONNREFUSED 127.0.0.1:5432","stack":"Error: …"}}` + "\n", "cannot start: connect ECONNREFUSED 127.0.0.1:5432"},
+		{"an error of pino without a message of its own", `{"level":50,"err":{"type":"Error","message":"bad password"},"msg":"bad password"}` + "\n", "bad password"},
 		{"an error of slog as JSON, with other fields", `{"level":"ERROR","msg":"cannot start","err":{"code":5}}` + "\n", "cannot start"},
 		{"JSON without a message", `{"level":"error","reason":"x"}` + "\n", `{"level":"error","reason":"x"}`},
 		{"JSON that was cut", `{"level":"error","msg":"cannot st` + "\n", `{"level":"error","msg":"cannot st`},

@@ -92,3 +92,15 @@ func TestTokenFileIsReread(t *testing.T) {
 	_, err := s.Snapshot(t.Context())
 	checkError(t, err, "--token-file")
 }
+
+// The certificate of an operator on this machine is self-signed, but a password is sent only to what is verified.
+func TestMayTrust(t *testing.T) {
+	for address, want := range map[string]bool{
+		"https://localhost:8443/metrics": true, "https://127.0.0.1:8443/metrics": true, "https://[::1]:8443": true,
+		"https://user:password@localhost:8443/metrics": false, "https://shop.example.com/metrics": false, "https://localhost.example.com": false, ":": false,
+	} {
+		if got := MayTrust(address); got != want {
+			t.Errorf("%s: got %t", address, got)
+		}
+	}
+}

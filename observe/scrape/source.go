@@ -93,10 +93,11 @@ func New(o Options) (*Source, error) {
 // Host returns the host of the process's URL.
 func (s *Source) Host() string { return s.url.Host }
 
-// IsLoopback reports whether an address of metrics is a loopback one.
-func IsLoopback(address string) bool {
+// MayTrust reports whether the certificate of an address of metrics need not be verified: it is a loopback one, and no password of the
+// URL is sent.
+func MayTrust(address string) bool {
 	u, err := parseURL(address)
-	if err != nil {
+	if err != nil || u.User != nil {
 		return false
 	}
 	ip := net.ParseIP(u.Hostname())
