@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -12,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/rest"
 
 	"github.com/ctrlplane/ctrlplane"
@@ -71,7 +72,11 @@ func explainPrograms(ctx context.Context, cfg *rest.Config, kind schema.GroupKin
 		return ""
 	}
 	said := nodes.ExplainSimulation(pod)
-	if said == "" || !runsSimulated(ctx, clients.Objects, pod) {
+	if said == "" {
+		return ""
+	}
+	objects, err := metadata.NewForConfigAndClient(clients.Config, clients.HTTP) // there may be many Nodes, which are large
+	if err != nil || !runsSimulated(ctx, objects, pod) {
 		return ""
 	}
 	return said
@@ -81,7 +86,7 @@ func explainPrograms(ctx context.Context, cfg *rest.Config, kind schema.GroupKin
 func podOf(u *unstructured.Unstructured) *corev1.Pod {
 	content := u.Object
 	if u.GetKind() != "Pod" {
-		if replicas, isSet, _ := unstructured.NestedInt64(content, "spec", "replicas"); isSet && replicas == 0 {
+		if hasNoPods(u) {
 			return nil
 		}
 		content, _, _ = unstructured.NestedMap(content, "spec", "template")
@@ -96,18 +101,28 @@ func podOf(u *unstructured.Unstructured) *corev1.Pod {
 	return pod
 }
 
-// runsSimulated reports whether the node of a Pod is simulated, or for one without a node, whether a node is.
-func runsSimulated(ctx context.Context, objects dynamic.Interface, pod *corev1.Pod) bool {
+// hasNoPods reports whether a workload is to have no Pods: it has no replicas, or is a DaemonSet that matches no node.
+func hasNoPods(u *unstructured.Unstructured) bool {
+	if u.GetKind() == "DaemonSet" {
+		wanted, _, _ := unstructured.NestedInt64(u.Object, "status", "desiredNumberScheduled")
+		return wanted == 0
+	}
+	replicas, isSet, _ := unstructured.NestedInt64(u.Object, "spec", "replicas")
+	return isSet && replicas == 0
+}
+
+// runsSimulated reports whether the node of a Pod is simulated. One without a node may run on any: all of them have to be.
+func runsSimulated(ctx context.Context, objects metadata.Interface, pod *corev1.Pod) bool {
 	list := objects.Resource(corev1.SchemeGroupVersion.WithResource("nodes"))
-	isSimulated := func(u *unstructured.Unstructured) bool {
-		return annotations.IsSimulated(&corev1.Node{ObjectMeta: metav1.ObjectMeta{Annotations: u.GetAnnotations()}})
+	isReal := func(o metav1.PartialObjectMetadata) bool {
+		return !annotations.IsSimulated(&corev1.Node{ObjectMeta: o.ObjectMeta})
 	}
 	if name := pod.Spec.NodeName; name != "" {
 		node, err := list.Get(ctx, name, metav1.GetOptions{})
-		return err == nil && isSimulated(node)
+		return err == nil && !isReal(*node)
 	}
-	found, err := list.List(ctx, metav1.ListOptions{Limit: 1})
-	return err == nil && len(found.Items) > 0 && isSimulated(&found.Items[0])
+	found, err := list.List(ctx, metav1.ListOptions{})
+	return err == nil && len(found.Items) > 0 && !slices.ContainsFunc(found.Items, isReal)
 }
 
 const (

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 	"time"
 
@@ -309,11 +308,15 @@ func (w *waitCommand) printInterventions(out io.Writer, now observe.Snapshot, re
 	}
 }
 
-// maxRecorded is for how many objects the records are searched, and for how many it is said which of their programs are not simulated.
-const maxRecorded = 10
+const (
+	// maxRecorded is for how many objects the records are searched, and for how many it is said which of their programs are not simulated.
+	maxRecorded = 10
+	// maxExplained is for how many of them it is searched which writes fail: each takes up to a second of CPU if many records are kept.
+	maxExplained = 3
+)
 
 // printRecorded prints what the records say of the objects, each sentence once: which operators that work for them do not run, and which
-// writes fail that clients make because of them.
+// writes fail that clients make because of them, of the first objects and until ctx ends.
 func (w *waitCommand) printRecorded(ctx context.Context, out io.Writer, src observe.Source, now observe.Snapshot, objects []health.Unhealthy) {
 	if !trace.MayHaveEnded(now) && !trace.HasFailedWrites(now) {
 		return // the records need not be read
@@ -324,10 +327,14 @@ func (w *waitCommand) printRecorded(ctx context.Context, out io.Writer, src obse
 		return
 	}
 	said := map[string]bool{}
-	for _, of := range objects[:min(len(objects), maxRecorded)] {
+	for i, of := range objects[:min(len(objects), maxRecorded)] {
 		resource, _ := meta.UnsafeGuessKindToResource(of.Ref.GroupVersionKind)
 		about := observe.Object{Group: resource.Group, Resource: resource.Resource, Kind: of.Ref.Kind, Namespace: of.Ref.Namespace, Name: of.Ref.Name}
-		for _, sentence := range slices.Concat(trace.NotRunning(o.State, records, about, traceStyle()), failedWritesOf(records, about, o)) {
+		sentences := trace.NotRunning(o.State, records, about, traceStyle())
+		if i < maxExplained && ctx.Err() == nil {
+			sentences = append(sentences, failedWritesOf(records, about, o)...)
+		}
+		for _, sentence := range sentences {
 			if !said[sentence] {
 				fmt.Fprintf(out, "%s: %s\n", words.OneLine(of.Ref.String()), words.OneLine(strings.TrimSuffix(sentence, ".")))
 			}
@@ -353,20 +360,26 @@ func (w *waitCommand) printPrograms(ctx context.Context, out io.Writer, cfg *res
 	}
 	ctx, cancel := context.WithTimeout(ctx, interventionsTimeout)
 	defer cancel()
-	hasPrograms := func(r health.Ref) bool { return programKinds[r.GroupKind()].Resource != "" }
-	isHealthy := func(r health.Ref) bool {
-		return !slices.ContainsFunc(unhealthy, func(u health.Unhealthy) bool { return u.Ref == r })
-	}
-	asked := 0
-	for _, r := range refs {
-		if asked == maxRecorded || !hasPrograms(r) || !isHealthy(r) {
-			continue
-		}
-		asked++
+	for _, r := range withPrograms(refs, unhealthy) {
 		if said := explainPrograms(ctx, cfg, r.GroupKind(), r.Namespace, r.Name); said != "" {
 			fmt.Fprintf(out, "%s: %s\n", words.OneLine(r.String()), words.OneLine(said))
 		}
 	}
+}
+
+// withPrograms returns the first healthy objects that have programs, each once, however often it was named.
+func withPrograms(refs []health.Ref, unhealthy []health.Unhealthy) (list []health.Ref) {
+	leftOut := map[health.Ref]bool{}
+	for _, u := range unhealthy {
+		leftOut[u.Ref] = true
+	}
+	for _, r := range refs {
+		if programKinds[r.GroupKind()].Resource != "" && !leftOut[r] {
+			list = append(list, r)
+		}
+		leftOut[r] = true
+	}
+	return list[:min(len(list), maxRecorded)]
 }
 
 // failingRefs returns the objects for which a controller may fail: one that is not healthy, and the ReplicaSet which is why.

@@ -38,7 +38,7 @@ const (
 // FindFailingWrites returns the writes that connected clients try again and again and that fail, by client, the most
 // frequent first. now is a snapshot of the source.
 func FindFailingWrites(ctx context.Context, source observe.Source, now observe.Snapshot) ([]FailingWrite, error) {
-	if !slices.ContainsFunc(now.Clients, func(c observe.Client) bool { return mayFail(&c) && c.Errors+c.Conflicts >= failingOften }) {
+	if !HasFailedWrites(now) {
 		return nil, nil
 	}
 	page, err := source.Records(ctx, observe.Query{Kinds: []observe.Kind{observe.KindCalled}, Notable: true, Limit: searchedCalls})
@@ -53,9 +53,9 @@ func mayFail(c *observe.Client) bool {
 	return (c.IsWatching() || c.IsPolling()) && observe.ProgramOf(c.Name) != "kubectl"
 }
 
-// HasFailedWrites reports whether a client that may try again has made a request that failed.
+// HasFailedWrites reports whether as many requests of a client that may try again have failed as a write that counts needs.
 func HasFailedWrites(now observe.Snapshot) bool {
-	return slices.ContainsFunc(now.Clients, func(c observe.Client) bool { return mayFail(&c) && c.Errors+c.Conflicts > 0 })
+	return slices.ContainsFunc(now.Clients, func(c observe.Client) bool { return mayFail(&c) && c.Errors+c.Conflicts >= failingOften })
 }
 
 // workBegan returns when the process of a client began to watch, or to poll if it does not watch.

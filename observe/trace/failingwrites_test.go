@@ -200,6 +200,25 @@ func TestConflictsWithoutEndAreSearchedFor(t *testing.T) {
 	}
 }
 
+// A conflict or two, as nearly each operator has had, are not a reason to search the records.
+func TestHasFailedWrites(t *testing.T) {
+	watches := []observe.ClientWatch{{Resource: "pods"}}
+	for name, tc := range map[string]struct {
+		clients []observe.Client
+		want    bool
+	}{
+		"often":               {[]observe.Client{{Name: "shop", Watches: watches, Errors: failingOften}}, true},
+		"often, both":         {[]observe.Client{{Name: "shop", Watches: watches, Errors: 1, Conflicts: failingOften - 1}}, true},
+		"seldom":              {[]observe.Client{{Name: "shop", Watches: watches, Conflicts: failingOften - 1}}, false},
+		"seldom, two clients": {[]observe.Client{{Name: "shop", Watches: watches, Errors: 2}, {Name: "site", Watches: watches, Errors: 2}}, false},
+		"does not try again":  {[]observe.Client{{Name: "shop.test", Errors: failingOften}}, false},
+	} {
+		if got := HasFailedWrites(observe.Snapshot{Clients: tc.clients}); got != tc.want {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+}
+
 // A client that backs off is not thought to have stopped.
 func TestFailingWriteThatBacksOff(t *testing.T) {
 	operator := observe.Client{Name: "shop-operator (bob)", Watches: []observe.ClientWatch{{Resource: "pods"}}}
