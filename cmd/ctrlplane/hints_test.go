@@ -57,7 +57,7 @@ func TestUnreachableControlPlane(t *testing.T) {
 	if err := dir.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if got := here.hintAtUnreachable(refused); got != error(refused) {
+	if got := here.hintAtUnreachable(refused); got.Error() != refused.Error() {
 		t.Errorf("once it has ended: %v", got)
 	}
 }

@@ -27,7 +27,7 @@ func LimitBodies(next http.Handler) http.Handler {
 		// Without a body a deadline would end the request: net/http reads from its connection to notice when the client disconnects.
 		if req.ContentLength != 0 {
 			body := &slowBody{ReadCloser: req.Body, connection: http.NewResponseController(w), began: time.Now(), timeout: maxBodyTime(req)}
-			body.setDeadline()
+			_ = body.setDeadline() // a read that exceeds it says so
 			req = req.WithContext(req.Context()) // net/http looks at the body of its own
 			req.Body = body
 		}
