@@ -36,7 +36,7 @@ func TestUnreadMetrics(t *testing.T) {
 		t.Errorf("with a self-signed certificate: %s", why)
 	}
 	status = http.StatusUnauthorized
-	const want = "/metrics: the server requires authentication (401 Unauthorized): --with sends no credentials, "
+	const want = "/metrics: the server requires authentication (401 Unauthorized): --with sends no credentials except those of the URL, "
 	if why := scrapeOnce(t, server.URL); !strings.Contains(why, "metrics of "+server.URL+want) || strings.Contains(why, "--token-file") {
 		t.Errorf("without a token: %q", why)
 	}
