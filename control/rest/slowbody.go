@@ -28,6 +28,7 @@ func LimitBodies(next http.Handler) http.Handler {
 		if req.ContentLength != 0 {
 			body := &slowBody{ReadCloser: req.Body, connection: http.NewResponseController(w), began: time.Now(), timeout: maxBodyTime(req)}
 			_ = body.setDeadline() // a read that exceeds it says so
+
 			req = req.WithContext(req.Context()) // net/http looks at the body of its own
 			req.Body = body
 		}
