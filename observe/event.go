@@ -128,7 +128,7 @@ const (
 	Deleted  Change = "deleted"
 )
 
-// Transition is what a Pod or a Node becomes: its condition Ready changes, or a Pod ends.
+// Transition is what a Pod, a Job or a Node becomes: its condition Ready changes, or it ends.
 type Transition string
 
 // The transitions. A Pod that ends is not said to be not ready.
@@ -159,7 +159,8 @@ type Delivered struct {
 	// Deleting is set if the object is marked as deleted since this version: it has a
 	// deletion timestamp, and the version that was delivered before has none.
 	Deleting bool `json:"deleting,omitempty"`
-	// Became is what a Pod or a Node is since this version, and was not with the version that was delivered before.
+	// Became is what a Pod, a Job or a Node is since this version, and was not with the version that was delivered before.
+	// Events of clients lack it.
 	Became Transition `json:"became,omitempty"`
 	// Later lists the keys that the handler added with a delay.
 	Later []DelayedKey `json:"later,omitempty"`

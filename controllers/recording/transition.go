@@ -3,12 +3,13 @@ package recording
 import (
 	"slices"
 
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
-// transitionOf returns what a Pod or a Node has become with an update; "" if nothing.
+// transitionOf returns what a Pod, a Job or a Node has become with an update; "" if nothing.
 func transitionOf(before, after any) observe.Transition {
 	switch after := after.(type) {
 	case *corev1.Node:
@@ -18,6 +19,22 @@ func transitionOf(before, after any) observe.Transition {
 	case *corev1.Pod:
 		if before, ok := before.(*corev1.Pod); ok {
 			return podTransition(&before.Status, &after.Status)
+		}
+	case *batchv1.Job:
+		if before, ok := before.(*batchv1.Job); ok {
+			return jobTransition(&before.Status, &after.Status)
+		}
+	}
+	return ""
+}
+
+func jobTransition(before, after *batchv1.JobStatus) observe.Transition {
+	for condition, became := range map[batchv1.JobConditionType]observe.Transition{
+		batchv1.JobComplete: observe.BecameSucceeded,
+		batchv1.JobFailed:   observe.BecameFailed,
+	} {
+		if hasJobCondition(after, condition) && !hasJobCondition(before, condition) {
+			return became
 		}
 	}
 	return ""
@@ -54,5 +71,11 @@ func isNodeReady(n *corev1.Node) bool {
 func isPodReady(s *corev1.PodStatus) bool {
 	return slices.ContainsFunc(s.Conditions, func(c corev1.PodCondition) bool {
 		return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue
+	})
+}
+
+func hasJobCondition(s *batchv1.JobStatus, condition batchv1.JobConditionType) bool {
+	return slices.ContainsFunc(s.Conditions, func(c batchv1.JobCondition) bool {
+		return c.Type == condition && c.Status == corev1.ConditionTrue
 	})
 }

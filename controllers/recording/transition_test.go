@@ -3,6 +3,7 @@ package recording
 import (
 	"testing"
 
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/ctrlplane/ctrlplane/observe"
@@ -14,6 +15,13 @@ func TestTransitionOf(t *testing.T) {
 	}
 	pod := func(phase corev1.PodPhase, ready corev1.ConditionStatus) *corev1.Pod {
 		return &corev1.Pod{Status: corev1.PodStatus{Phase: phase, Conditions: []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionTrue}, {Type: corev1.PodReady, Status: ready}}}}
+	}
+	job := func(conditions ...batchv1.JobConditionType) *batchv1.Job {
+		var j batchv1.Job
+		for _, c := range conditions {
+			j.Status.Conditions = append(j.Status.Conditions, batchv1.JobCondition{Type: c, Status: corev1.ConditionTrue})
+		}
+		return &j
 	}
 	const yes, no, unknown = corev1.ConditionTrue, corev1.ConditionFalse, corev1.ConditionUnknown
 	for name, tc := range map[string]struct {
@@ -31,6 +39,11 @@ func TestTransitionOf(t *testing.T) {
 		"a Node that registers":       {&corev1.Node{}, node(yes), observe.BecameReady},
 		"a Node that is not heard of": {node(yes), node(unknown), observe.BecameNotReady},
 		"a heartbeat":                 {node(yes), node(yes), ""},
+		"a Job that is suspended":     {job(), job(batchv1.JobSuspended), ""},
+		"a Job that is to succeed":    {job(), job(batchv1.JobSuccessCriteriaMet), ""},
+		"a Job that completes":        {job(batchv1.JobSuccessCriteriaMet), job(batchv1.JobSuccessCriteriaMet, batchv1.JobComplete), observe.BecameSucceeded},
+		"a Job that fails":            {job(batchv1.JobFailureTarget), job(batchv1.JobFailureTarget, batchv1.JobFailed), observe.BecameFailed},
+		"a Job that has completed":    {job(batchv1.JobComplete), job(batchv1.JobComplete), ""},
 		"something else":              {&corev1.Service{}, &corev1.Service{}, ""},
 		"an unknown version":          {nil, pod(corev1.PodRunning, yes), ""},
 	} {

@@ -49,6 +49,7 @@ func newGraph(records []observe.Record, about observe.Object, o Options) *graph 
 	}
 	// First what the records lack that other records have: the rest compares kinds, times and versions.
 	g.completeKinds()
+	g.completeTransitions()
 	g.addRunning(o.State)
 	g.completeSyncs()
 	g.linkClientWrites(watchingClients(o.State))

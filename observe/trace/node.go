@@ -96,7 +96,7 @@ type Node struct {
 
 	// Ignored is set for an event of a user's write for which a controller of an operator has certainly queued no key.
 	Ignored bool `json:"ignored,omitempty"`
-	// Became is, for an event, as of Delivered, unless the object was marked as deleted.
+	// Became is, for an event, as of Delivered, of a controller if the event is a client's, unless the object was marked as deleted.
 	Became observe.Transition `json:"became,omitempty"`
 
 	// For syncs.

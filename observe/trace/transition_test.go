@@ -82,3 +82,26 @@ func TestRoundsOfAlternatingTransitions(t *testing.T) {
 		}
 	}
 }
+
+// A client is sent versions without the one before: what a Pod has become with one is known if a controller has received it.
+func TestTransitionsOfClients(t *testing.T) {
+	web := deployment("web")
+	for _, tc := range []struct {
+		version, want string
+	}{
+		{"6", "because Pod web-1 became Ready."},
+		{"7", "because Pod web-1 was updated."},
+	} {
+		var j journal
+		j.add(&observe.Delivered{Controller: "c", Change: observe.Updated, Object: pod("web-1"), ResourceVersion: "6", Became: observe.BecameReady})
+		cause := j.add(&observe.Delivered{Controller: "operator (admin)", Change: observe.Updated, Object: pod("web-1"), ResourceVersion: tc.version})
+		j.add(&observe.Called{Controller: "operator (admin)", Client: &observe.Caller{User: "admin"}, Verb: "patch", Object: web, Status: 200, ResourceVersion: "8", Cause: cause})
+		chain, err := Why(j.records, web, Options{What: Changed})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := writeString(t, chain, Text, Style{}); !strings.Contains(got, tc.want) {
+			t.Errorf("version %s: no %q in\n%s", tc.version, tc.want, got)
+		}
+	}
+}

@@ -243,7 +243,7 @@ func (n *Node) whatChanged() string {
 	return string(n.Change)
 }
 
-// transitionVerbs say what a Pod or a Node has become: a controller saw it "become Ready".
+// transitionVerbs say what a Pod, a Job or a Node has become: a controller saw it "become Ready".
 var transitionVerbs = map[observe.Transition]transition{
 	observe.BecameReady:     {"became Ready", "become Ready"},
 	observe.BecameNotReady:  {"became not Ready", "become not Ready"},
