@@ -26,7 +26,8 @@ func NewNames(aliases map[string][]string) Names {
 	return n
 }
 
-// kubectlNames are kubectl's short names of the kinds that one controller is known for.
+// kubectlNames are kubectl's names of the kinds that one controller is known for, except for those
+// that are the controller's name without "-controller".
 var kubectlNames = map[string]string{
 	"cj":     "cronjob-controller",
 	"deploy": "deployment-controller",
@@ -40,9 +41,12 @@ var kubectlNames = map[string]string{
 	"rs":     "replicaset-controller",
 	"sa":     "serviceaccount-controller",
 	"sts":    "statefulset-controller",
+
+	"horizontalpodautoscaler": "horizontal-pod-autoscaler-controller",
+	"poddisruptionbudget":     "disruption-controller",
 }
 
-// ExpandShortName returns the controller that a short name of kubectl or of a table, or a
+// ExpandShortName returns the controller that a name of kubectl or of a table, or a
 // name without "-controller", stands for; other names stay as they are.
 func ExpandShortName(name string) string {
 	if full, ok := kubectlNames[name]; ok {
