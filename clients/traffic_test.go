@@ -113,6 +113,18 @@ func (t truth) causeOf(sync string) *ReportedEvent {
 	return nil
 }
 
+// isByTimer reports whether a sync was queued by one that had asked to be repeated after some time.
+func (t truth) isByTimer(sync string) bool {
+	s := t.syncs[sync]
+	if s == nil || s.Event != 0 {
+		return false
+	}
+	session, rest, _ := strings.Cut(sync, "/")
+	controller, _, _ := strings.Cut(rest, "/")
+	before := t.syncs[fmt.Sprintf("%s/%s/%d", session, controller, s.Sync)]
+	return before != nil && before.Error == "" && !before.Due.IsZero()
+}
+
 // replayTraffic sends what a client has sent to Clients, at the same times, and returns the
 // likely cause of each write by its line.
 func replayTraffic(t *testing.T, lines []trafficLine) map[int]*observe.Delivered {
