@@ -133,6 +133,9 @@ func (l *learnCommand) run(ctx context.Context, out io.Writer, args []string) er
 	if l.check {
 		return printChecked(out, chosen[0])
 	}
+	if open := os.Getenv(learn.NamespaceEnv); open != "" {
+		return fmt.Errorf("this is the shell of %s: type quit to leave that lesson first, or use another shell", open)
+	}
 	if err := learn.CheckShell(); err != nil {
 		return err
 	}

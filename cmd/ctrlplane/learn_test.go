@@ -41,6 +41,14 @@ func TestLearnUsageErrors(t *testing.T) {
 	})
 }
 
+// A lesson in the shell of another one would be ended by that one.
+func TestLearnInTheShellOfALesson(t *testing.T) {
+	h := enterHome(t)
+	t.Setenv(learn.NamespaceEnv, "lesson-1")
+	h.requireFailure(t, []string{"learn", "3"}, 1, "this is the shell of lesson-1: type quit to leave that lesson first, or use another shell")
+	h.mustRun(t, "learn", "--list")
+}
+
 func TestLearnList(t *testing.T) {
 	h := enterHome(t)
 	for _, args := range [][]string{{"learn"}, {"learn", "--list"}} {

@@ -72,7 +72,9 @@ func (g *graph) linkNodeTimers() {
 		}
 		if last != nil {
 			c.setCause(last, Likely, ByDelay)
-			c.silent = c.Object.Resource == "nodes" && c.Subresource == "status"
+			if c.Object.Resource == "nodes" && c.Subresource == "status" {
+				c.silentSince = last.causedBy
+			}
 		}
 	}
 }

@@ -64,7 +64,7 @@ func TestNodeFailureFollowsFromTheUser(t *testing.T) {
 			t.Errorf("%s was marked because of %s of %s", name, first.Verb, first.Controller)
 		}
 		text := writeString(t, chain, Text, Style{})
-		if said := strings.Contains(text, "since then no heartbeat of n1 had arrived"); said != (name == "n1") {
+		if said := strings.Contains(text, "no heartbeat of n1 had arrived since ctrlplane patched it"); said != (name == "n1") {
 			t.Errorf("that %s was marked as no heartbeat arrived: %v\n%s", name, said, text)
 		}
 	}

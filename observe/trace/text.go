@@ -255,8 +255,8 @@ func (p *painter) laterNote(it item) string {
 // answerNotes says what webhooks and policies did to a write, other than to refuse it, what its answer warns of, and that a
 // heartbeat is missing, which no event says.
 func (n *Node) answerNotes() (notes []string) {
-	if n.silent {
-		notes = append(notes, "since then no heartbeat of "+words.OneLine(n.Object.Name)+" had arrived")
+	if by := n.silentSince; by != nil {
+		notes = append(notes, "no heartbeat of "+words.OneLine(n.Object.Name)+" had arrived since "+words.OneLine(by.laneName())+" "+pastTense(by.Verb)+" it")
 	}
 	for _, w := range n.Webhooks {
 		notes = append(notes, describeWebhook(w))

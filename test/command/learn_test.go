@@ -40,6 +40,7 @@ func TestLearnOnOneControlPlane(t *testing.T) {
 		test func(*testing.T, *program.ControlPlane)
 	}{
 		{"skip after a mistake", testLearnSkipAfterMistake},
+		{"explains mistakes", testLearnExplainsMistakes},
 		{"leaves out", testLearnLeavesOut},
 		{"says how to continue", testLearnSaysHowToContinue},
 		{"check knows all kinds", testLearnCheckKnowsAllKinds},

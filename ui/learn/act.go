@@ -36,7 +36,7 @@ func (r *runner) runCommands(ctx context.Context, lines Commands, at int) error 
 			r.printf("  %s\n", r.faint("$ ")+r.bold(r.firstLine(l)))
 			out = &indentWriter{w: printWriter{r.console}, copy: &failed}
 		}
-		told := func() {}
+		told := func() bool { return false }
 		if r.replaying {
 			told = r.sayIfSlow("Running `" + r.firstLine(l) + "` …")
 		}
@@ -105,6 +105,7 @@ func (r *runner) requireChecks(ctx context.Context, list []*Check, limit time.Du
 	case err != nil:
 		return err
 	case len(out) > 0:
+		r.printInterventions(r.foreignInterventions(ctx))
 		if !r.Auto {
 			return r.failPart(out[0].check.Line, "the wait ended after %v: %s", limit, strings.TrimSuffix(out[0].plain(r.substituteNamespace), "."))
 		}

@@ -191,6 +191,7 @@ func (t *task) checkNow(ctx context.Context) error {
 		}
 		t.printf("%s", t.wrap(t.bad(t.Glyph("✗", "x"))+" ", "  ", t.renderInline(text)))
 	}
+	t.printInterventions(t.foreignInterventions(ctx))
 	if t.failedChecks++; t.failedChecks >= maxFailedChecks {
 		t.printWayOut()
 	}

@@ -12,6 +12,7 @@ import (
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
 
+	controlrest "github.com/ctrlplane/ctrlplane/control/rest"
 	"github.com/ctrlplane/ctrlplane/ui"
 )
 
@@ -42,6 +43,10 @@ func TestWayOutOfATask(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	control, err := controlrest.NewClient(&rest.Config{Host: server.URL, QPS: -1})
+	if err != nil {
+		t.Fatal(err)
+	}
 	const wayOut = `"skip" sets the lesson up again`
 	for name, tc := range map[string]struct {
 		typed []string
@@ -56,7 +61,7 @@ func TestWayOutOfATask(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var out bytes.Buffer
 			s := &shell{dir: t.TempDir(), namespace: "lesson-1"}
-			plane := &controlPlane{objects: objects}
+			plane := &controlPlane{objects: objects, control: control}
 			r := &runner{lesson: &Lesson{}, plane: plane, shell: s, probe: &probe{controlPlane: plane, shell: s}, Options: Options{Out: io.Discard}}
 			r.console = &console{style: style{ui.Mode{}}, out: &out}
 			reader := &task{runner: r, awaited: r.newAwaited(time.Hour), Do: &Do{Run: Commands{"cd .", "exit 1"}, Until: []*Check{{Command: "exit 3", Say: "It works."}}}}

@@ -66,15 +66,20 @@ func (p *controlPlane) waitNodesReady(ctx context.Context, nodes int) error {
 	})
 }
 
-// revertState reverts changes of controllers and nodes.
-func (p *controlPlane) revertState(ctx context.Context, h *initialState) error {
+// revertState reverts changes of controllers and nodes. kept are the nodes of revertNodes.
+func (p *controlPlane) revertState(ctx context.Context, h *initialState, namespace string) (kept []string, err error) {
 	if h == nil {
-		return nil
+		return nil, nil
 	}
-	errs := []error{p.revertNodes(ctx, h)}
+	kept, err = p.revertNodes(ctx, h, namespace)
+	return kept, errors.Join(err, p.revertControllers(ctx, h), p.removeOperators(ctx, h))
+}
+
+func (p *controlPlane) revertControllers(ctx context.Context, h *initialState) error {
+	var errs []error
 	list, err := p.control.Controllers(ctx)
 	if err != nil {
-		return errors.Join(append(errs, err)...)
+		return err
 	}
 	interventions := p.control.Interventions()
 	for _, c := range list {
@@ -96,7 +101,7 @@ func (p *controlPlane) revertState(ctx context.Context, h *initialState) error {
 		}
 		errs = append(errs, err)
 	}
-	return errors.Join(append(errs, p.removeOperators(ctx, h))...)
+	return errors.Join(errs...)
 }
 
 // removeOperators removes the controllers of operators that the lesson has started: those that are new, and have
@@ -133,22 +138,4 @@ func (p *controlPlane) removeOperators(ctx context.Context, h *initialState) err
 		return nil
 	}
 	return err
-}
-
-func (p *controlPlane) revertNodes(ctx context.Context, h *initialState) error {
-	list, err := p.control.Nodes().List(ctx)
-	if err != nil {
-		return err
-	}
-	var errs []error
-	for _, n := range list {
-		was, had := h.nodes[n.Name]
-		switch {
-		case !had && n.Own:
-			errs = append(errs, p.control.Nodes().Remove(ctx, n.Name))
-		case had && n.Failed && !was.Failed:
-			errs = append(errs, p.control.Nodes().Recover(ctx, n.Name))
-		}
-	}
-	return errors.Join(errs...)
 }

@@ -223,6 +223,14 @@ func TestBuiltInLessons(t *testing.T) {
 	}
 }
 
+// A table is one mistake, and what follows it is read, too.
+func TestTableIsReportedOnce(t *testing.T) {
+	_, err := parseLesson("x.md", []byte(testFrontMatter+"## One\n\nText\n| a | b |\n| - | - |\n| c | d |\nwith a `backquote\n"))
+	if list, _ := errors.AsType[ParseErrors](err); len(list) != 2 || !strings.Contains(list[0].Why, "tables") || list[1].Line-list[0].Line != 3 {
+		t.Error(err)
+	}
+}
+
 // A step that is skipped on this machine has no number.
 func TestPositionSkipsImpossibleSteps(t *testing.T) {
 	l, err := parseLesson("x.md", []byte(testFrontMatter+"## A\n\n## B\n<!-- needs: no-such-program-here -->\n\n## C\n<!-- without: no-such-program-here -->\n\n## D\n"))

@@ -182,6 +182,9 @@ const settleTimeout = 2 * time.Second
 // waitSettled waits a short time until the control plane has settled. It may never
 // settle, for example because writes are held.
 func (r *runner) waitSettled(ctx context.Context) {
-	defer r.sayIfSlow("Waiting for the control plane to settle …")()
+	told := r.sayIfSlow("Waiting for the control plane to settle …")
 	_, _ = r.probe.awaitChecks(ctx, []*Check{{Settled: true}}, settleTimeout) // unfinished work is just not shown
+	if told() {
+		r.printf("\n")
+	}
 }

@@ -38,11 +38,14 @@ func (p *probe) countRecords(ctx context.Context, r *Records) (value, error) {
 	return value{text: strconv.Itoa(n)}, nil
 }
 
+// isOfLesson reports whether a namespace is that of the lesson, main, or a further one of it.
+func isOfLesson(namespace, main string) bool {
+	return namespace == main || strings.HasPrefix(namespace, main+"-")
+}
+
 // inLesson reports whether an event is about the lesson's namespaces.
 func (s *shell) inLesson(e observe.Event) bool {
-	in := func(namespace string) bool {
-		return namespace == s.namespace || strings.HasPrefix(namespace, s.namespace+"-")
-	}
+	in := func(namespace string) bool { return isOfLesson(namespace, s.namespace) }
 	object := func(o observe.Object) bool {
 		return in(o.Namespace) || o.Namespace == "" && (o.Resource == "namespaces" || o.Kind == "Namespace") && in(o.Name)
 	}

@@ -70,6 +70,19 @@ func screensOf(t *testing.T, l *Lesson, step *Step, columns, rows int) []string 
 	return append(p.screens, p.screen.String())
 }
 
+// A trace is not cut within a line that continues on the next one.
+func TestShownTraceIsCutBetweenLines(t *testing.T) {
+	lines := strings.Split("What a set off\n\n    +1.2 s  a\n  +119 ms   had a conflict when\n            │  it tried to\n              update it\n    +3.4 s  z", "\n")
+	for most, want := range map[int]int{1: 1, 3: 3, 4: 3, 5: 3, 6: 6, 7: 7, 40: 40} {
+		if got := cutBefore(lines, most); got != want {
+			t.Errorf("at most %d: got %d, want %d", most, got, want)
+		}
+	}
+	if got := cutBefore([]string{continuation + "a", continuation + "b"}, 1); got != 1 {
+		t.Errorf("got %d of lines that all continue", got)
+	}
+}
+
 // What a step says from one prompt to the next fits on a projector.
 func TestEveryStepFitsOnTheScreen(t *testing.T) {
 	all, err := All()

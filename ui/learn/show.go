@@ -62,8 +62,8 @@ func (r *runner) formatShown(s *Show, text, command string) string {
 	if s.Say != "" {
 		b.WriteString(r.wrap("", "", r.renderInline(r.substituteNamespace(s.Say))) + "\n")
 	}
-	most := cmp.Or(s.Lines, defaultShownLines)
 	lines := strings.Split(strings.TrimRight(text, "\n"), "\n")
+	most := cutBefore(lines, cmp.Or(s.Lines, defaultShownLines))
 	if command != "" {
 		b.WriteString("  " + r.faint("$ ") + r.bold(command) + "\n")
 	}
@@ -78,6 +78,19 @@ func (r *runner) formatShown(s *Show, text, command string) string {
 		b.WriteString(strings.TrimRight("  "+l, " ") + "\n")
 	}
 	return b.String() + "\n"
+}
+
+// continuation begins a line of a trace that continues the one above: it has no time.
+var continuation = strings.Repeat(" ", 12)
+
+// cutBefore returns at most how many lines to show such that the last one of these is not continued below.
+func cutBefore(lines []string, most int) int {
+	for n := most; 0 < n && n < len(lines); n-- {
+		if !strings.HasPrefix(lines[n], continuation) {
+			return n
+		}
+	}
+	return most
 }
 
 // runShownCommand returns the output of a command, which has to succeed.

@@ -89,7 +89,8 @@ func (r *runner) clearLesson(ctx context.Context) error {
 	defer r.sayIfSlow("Deleting namespace " + r.shell.namespace + " and creating it again …")()
 	r.shell.stopJobs()
 	r.shell.jobsStarted = 0
-	err := errors.Join(r.plane.revertState(ctx, r.initial), r.removeObjects(ctx),
+	_, err := r.plane.revertState(ctx, r.initial, r.shell.namespace)
+	err = errors.Join(err, r.removeObjects(ctx),
 		r.plane.removeNamespaces(ctx, r.shell.namespace, r.lesson.Namespaces))
 	if err != nil {
 		return err

@@ -56,9 +56,10 @@ func (p *parser) checkTexts() {
 // paragraphsOf returns the texts in which markup begins and ends, by the number of the line on which each begins, from 0.
 func paragraphsOf(text string) map[int]string {
 	paragraphs, begin := map[int]string{}, 0
+	inTable := false
 	for i, l := range strings.Split(text, "\n") {
-		if strings.TrimSpace(l) == "" || strings.HasPrefix(l, "### ") || listItem.MatchString(l) || isTableRow(l) {
-			begin = i
+		if strings.TrimSpace(l) == "" || strings.HasPrefix(l, "### ") || listItem.MatchString(l) || isTableRow(l) != inTable {
+			begin, inTable = i, isTableRow(l)
 		}
 		paragraphs[begin] += l + "\n"
 	}

@@ -8,8 +8,10 @@ import (
 // slowWait is from when on a lesson says what it waits for.
 const slowWait = time.Second
 
-// sayIfSlow prints a line unless done is called soon. Nothing else may be printed until done has returned.
-func (r *runner) sayIfSlow(text string) (done func()) {
+// sayIfSlow prints a line unless done, which reports whether it did, is called soon. Nothing else may be printed until done
+// has returned.
+func (r *runner) sayIfSlow(text string) (done func() (said bool)) {
+	said := false
 	stop, ended := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(ended)
@@ -18,12 +20,14 @@ func (r *runner) sayIfSlow(text string) (done func()) {
 		select {
 		case <-timer.C:
 			r.printAside(text)
+			said = true
 		case <-stop:
 		}
 	}()
-	return func() {
+	return func() bool {
 		close(stop)
 		<-ended
+		return said
 	}
 }
 
