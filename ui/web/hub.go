@@ -86,7 +86,7 @@ func (h *hub) follow(ctx context.Context) {
 		after = s.Journal.Last - backlog
 	}
 	// Follow fails only if its writer does, and h never does.
-	_ = ui.Follow(ctx, h.source, after, lineWriter{ui.NewJSONWriter(h), h})
+	_ = ui.Follow(ctx, h.source, after, lineWriter{ui.NewJSONWriter(h), h, &list{}})
 }
 
 // open counts a page. The result ends it.
