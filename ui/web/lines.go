@@ -45,7 +45,8 @@ func (w lineWriter) WriteRecord(r observe.Record) error {
 }
 
 // WriteSnapshot keeps the status of each snapshot, and the line of one that has changed.
-func (w lineWriter) WriteSnapshot(_ context.Context, s observe.Snapshot) error {
+func (w lineWriter) WriteSnapshot(ctx context.Context, s observe.Snapshot) error {
+	w.hub.findLoops(ctx, s)
 	w.hub.setStatus(s)
 	changed := w.ChangedSnapshot(s)
 	if changed == nil {
