@@ -317,7 +317,7 @@ func TestWebPageNamesHotLoops(t *testing.T) {
 			p.class.deliver(actors[0], web, write)
 		}
 	})
-	p.await(`document.getElementById("headline").innerText === "deployment is in a hot loop, again and again: default/web"`)
+	p.await(`document.getElementById("headline").innerText === "deployment is in a hot loop: default/web causes itself again and again"`)
 	p.await(`document.querySelector('[data-id="actor:deployment-controller"] .mark').innerText === "hot loop"`)
 	p.picture("hot-loop")
 	p.class.change(func() { delete(p.class.addRate, "deployment-controller") })

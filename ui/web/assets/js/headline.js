@@ -65,7 +65,7 @@ export class Headline {
     const refused = [...model.clients.values()].find((c) => c.refused);
     if (refused) return ["bad", `${shortName(refused.name)}: ${refused.refused}`];
     const [loop] = model.hotLoops;
-    if (loop) return ["bad", `${shortName(loop.name)} is in a hot loop, again and again: ${loop.work}`];
+    if (loop) return ["bad", `${shortName(loop.name)} is in a hot loop: ${loop.work} causes itself again and again`];
     const paused = [...all, ...model.clients.values()].find((c) => c.state === "paused");
     if (paused) return ["paused", `${shortName(paused.name)} is paused: ${this.waits(paused)}`];
     if (model.process.settled && model.problems) return ["bad", model.problems];
