@@ -3,9 +3,11 @@ package ui
 import (
 	"context"
 	"maps"
+	"strings"
 	"time"
 
 	"github.com/ctrlplane/ctrlplane/health/assert"
+	"github.com/ctrlplane/ctrlplane/internal/words"
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
@@ -84,4 +86,13 @@ func subjectOf(l assert.HotLoop) loopSubject {
 		s.object = l.Object.String()
 	}
 	return s
+}
+
+// LoopedWork names what a hot loop repeats: a key, or a write of a client.
+func LoopedWork(l assert.HotLoop) string {
+	what := l.Key
+	if l.Object != nil {
+		what = strings.TrimSpace(l.Verb + " of " + l.Object.String() + " " + l.Subresource)
+	}
+	return words.OneLine(what)
 }

@@ -22,6 +22,8 @@ type class struct {
 	adds     map[string]uint64 // to queues
 	depth    map[string]int64  // of queues, by controller
 	delayed  map[string]int64
+	inFlight map[string]int64
+	addRate  map[string]float64
 	states   map[string]string
 	broken   map[string][]observe.FailingKey // by controller
 	problems []observe.Problem
@@ -39,7 +41,7 @@ type class struct {
 }
 
 func newClass() *class {
-	return &class{adds: map[string]uint64{}, depth: map[string]int64{}, delayed: map[string]int64{}, states: map[string]string{}, broken: map[string][]observe.FailingKey{}, unlisted: map[string]string{}, set: map[string]observe.Interventions{}, speed: observe.SpeedFull, started: time.Now(), now: time.Now}
+	return &class{adds: map[string]uint64{}, depth: map[string]int64{}, delayed: map[string]int64{}, inFlight: map[string]int64{}, addRate: map[string]float64{}, states: map[string]string{}, broken: map[string][]observe.FailingKey{}, unlisted: map[string]string{}, set: map[string]observe.Interventions{}, speed: observe.SpeedFull, started: time.Now(), now: time.Now}
 }
 
 // actor is a controller of the class.
@@ -47,7 +49,7 @@ type actor struct {
 	name, queue string
 	watches     []string
 	writes      []observe.WriteCount
-	workers     int
+	workers     int // 0 = unknown
 }
 
 const kubectl = "kubectl (kubernetes-admin)"
@@ -55,9 +57,9 @@ const kubectl = "kubectl (kubernetes-admin)"
 var actors = []actor{
 	{"deployment-controller", "deployment", []string{"deployments.apps", "pods", "replicasets.apps"}, []observe.WriteCount{{Verb: "create", Resource: "replicasets.apps"}, {Verb: "update", Resource: "deployments.apps/status"}}, 5},
 	{"replicaset-controller", "replicaset", []string{"pods", "replicasets.apps"}, []observe.WriteCount{{Verb: "create", Resource: "pods"}, {Verb: "update", Resource: "replicasets.apps/status"}}, 5},
-	{"kube-scheduler", "active", []string{"nodes", "pods"}, []observe.WriteCount{{Verb: "create", Resource: "pods/binding"}}, 1},
+	{"kube-scheduler", "active", []string{"nodes", "pods"}, []observe.WriteCount{{Verb: "create", Resource: "pods/binding"}}, 0},
 	{"simulated-kubelet", "pods", []string{"nodes", "pods"}, []observe.WriteCount{{Verb: "patch", Resource: "pods/status"}}, 4},
-	{"job-controller", "job", []string{"jobs.batch", "pods"}, nil, 5},
+	{"job-controller", "job", []string{"jobs.batch", "pods"}, nil, 20},
 	{"kube-apiserver", "crd", nil, nil, 1},
 }
 
@@ -85,7 +87,7 @@ func (c *class) Snapshot(context.Context) (observe.Snapshot, error) {
 			reason = observe.ReasonStopped
 		}
 		s.Controllers = append(s.Controllers, observe.Controller{Name: a.name, State: state, Reason: reason, Interventions: c.set[a.name], Watches: a.watches, Writes: a.writes, Failing: c.broken[a.name], Unlisted: c.unlisted[a.name]})
-		s.Queues = append(s.Queues, observe.Queue{Controller: a.name, Name: a.queue, Depth: c.depth[a.name], Delayed: c.delayed[a.name], Workers: a.workers})
+		s.Queues = append(s.Queues, observe.Queue{Controller: a.name, Name: a.queue, Depth: c.depth[a.name], Delayed: c.delayed[a.name], InFlight: c.inFlight[a.name], AddRate: c.addRate[a.name], Workers: a.workers})
 	}
 	return s, c.failing
 }

@@ -262,3 +262,64 @@ func TestWebPageNamesAreReadable(t *testing.T) {
 	}
 	p.picture("names")
 }
+
+// TestWebPageTellsWaitingKeysFromThoseInWork: of a paused controller, too.
+func TestWebPageTellsWaitingKeysFromThoseInWork(t *testing.T) {
+	t.Parallel()
+	p := openClass(t, 1280, 720, nil)
+	const name = "replicaset-controller"
+	for _, c := range []struct {
+		waiting, inWork int64
+		says            string
+	}{{1, 5, "1 key waits, 5 in work"}, {2, 0, "2 keys wait"}, {0, 1, "1 key in work"}, {0, 0, "its next write will wait"}} {
+		p.class.change(func() {
+			p.class.states[name], p.class.depth[name], p.class.inFlight[name] = "paused", c.waiting, c.inWork
+		})
+		p.await(`document.getElementById("headline").innerText === ` + quote("replicaset is paused: "+c.says))
+	}
+}
+
+// TestWebPageDrawsTheWorkersThatItKnows: of a controller whose number of workers is not known, only the keys in work are drawn, and
+// workers that have no room are counted.
+func TestWebPageDrawsTheWorkersThatItKnows(t *testing.T) {
+	t.Parallel()
+	p := openClass(t, 1280, 720, nil)
+	p.await(`!picture.session.fresh`)
+	p.class.change(func() {
+		p.class.depth["job-controller"] = 1
+		p.class.inFlight["job-controller"], p.class.inFlight["deployment-controller"] = 7, 2
+	})
+	drawn := func(name string, circles, busy int, note, title string) {
+		t.Helper()
+		node := `document.querySelector('[data-id="actor:` + name + `"]')`
+		p.await(fmt.Sprintf(`(() => { const all = [...%[1]s.querySelectorAll(".workers i")].filter((i) => !i.hidden);
+			return all.length === %[2]d && all.filter((i) => i.classList.contains("busy")).length === %[3]d && %[1]s.querySelector(".workers small").innerText === %[4]q && %[1]s.title.endsWith(%[5]q); })()`,
+			node, circles, busy, note, title))
+	}
+	drawn("deployment-controller", 5, 2, "", "2 in work of 5 workers")
+	drawn("job-controller", 5, 5, "20 workers", "7 in work of 20 workers")
+	drawn("kube-scheduler", 0, 0, "", "0 in work")
+	p.class.change(func() { p.class.inFlight["kube-scheduler"] = 1 })
+	drawn("kube-scheduler", 1, 1, "", "1 in work")
+	p.picture("workers")
+}
+
+// TestWebPageNamesHotLoops: a controller whose own writes are its next work is named before a paused one.
+func TestWebPageNamesHotLoops(t *testing.T) {
+	t.Parallel()
+	p := openClass(t, 1280, 720, nil)
+	p.await(`!picture.session.fresh`)
+	p.class.change(func() {
+		p.class.states["replicaset-controller"], p.class.addRate["deployment-controller"] = "paused", 10
+		web := observe.Object{Group: "apps", Resource: "deployments", Kind: "Deployment", Namespace: "default", Name: "web"}
+		for range 30 {
+			write := observe.Called{Verb: "update", Object: web, Subresource: "status", Status: 200, Wrote: []observe.Written{{Resource: "deployments.apps", Namespace: "default", Name: "web", ResourceVersion: fmt.Sprint(p.class.version + 1)}}}
+			p.class.deliver(actors[0], web, write)
+		}
+	})
+	p.await(`document.getElementById("headline").innerText === "deployment is in a hot loop: default/web causes itself again and again"`)
+	p.await(`document.querySelector('[data-id="actor:deployment-controller"] .mark').innerText === "hot loop"`)
+	p.picture("hot-loop")
+	p.class.change(func() { delete(p.class.addRate, "deployment-controller") })
+	p.await(`document.getElementById("headline").innerText.includes("replicaset is paused: ")`)
+}

@@ -11,7 +11,7 @@ import (
 )
 
 // stepTitle matches the title above the changes of a step.
-var stepTitle = regexp.MustCompile(`(?m)^.(create|update) .*: 20\d \w+`)
+var stepTitle = regexp.MustCompile(`(?m)^.replicaset: (create|update) .*: 20\d \w+`)
 
 // TestInterventionKeys uses the keys of the live view that intervene in a controller.
 func TestInterventionKeys(t *testing.T) {

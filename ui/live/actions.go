@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	tea "charm.land/bubbletea/v2"
+
+	"github.com/ctrlplane/ctrlplane/observe"
 )
 
 // performAction applies the action of a key.
@@ -26,6 +28,8 @@ func (m model) performAction(a action) (model, tea.Cmd) {
 		return m.copySelection()
 	case m.overlay == textOverlay && (a == showTrace || a == showWhy):
 		return m.tellStory(a)
+	case m.overlay == textOverlay && a == toggleYAML && hasStory(m):
+		return m.showYAML()
 	case m.overlay != noOverlay && (m.overlay != stepOverlay || a != stepOnce):
 		return m.performInOverlay(a), nil
 	case a == stepOnce && canStepKey(m):
@@ -48,13 +52,16 @@ func (m model) performOnScreen(a action) (model, tea.Cmd) {
 	case showTrace, showWhy:
 		return m.tellStory(a)
 	case toggleYAML:
-		return m.showYAML(), nil
+		return m.showYAML()
 	case showStep:
-		if m.stepped == nil {
+		switch name := m.targetController(); {
+		case m.stepped == nil:
 			m.message = "no step to show: this view has not released a write yet"
-			break
+		case name != "" && name != m.stepped.controller:
+			m.message = "no step to show of " + name + ": the last one was of " + m.stepped.controller
+		default:
+			m = m.openOverlay(stepOverlay)
 		}
-		m = m.openOverlay(stepOverlay)
 	case moveUp, moveDown, halfUp, halfDown, pageUp, pageDown, toTop, toEnd:
 		return m.moveCursor(a), nil
 	case open:
@@ -146,10 +153,6 @@ func (m model) performInOverlay(a action) model {
 			return m.openSubject()
 		}
 		return m.closeOverlay()
-	case toggleYAML:
-		if m.overlay == textOverlay && m.text.object != nil {
-			return m.openSubject().showYAML()
-		}
 	case filter:
 		return m.typeFilter()
 	case nextMatch, previousMatch:
@@ -178,27 +181,33 @@ func (m model) typeFilter() model {
 	return m
 }
 
-// showYAML shows or hides the YAML of the selected object, on its page.
-func (m model) showYAML() model {
+// showYAML shows or hides the YAML of the selected object, on its page. That of a key is looked up first.
+func (m model) showYAML() (model, tea.Cmd) {
 	s := m.currentScreen()
 	o := m.selectedObject()
 	switch {
 	case m.past != nil:
 		m.message = m.pastReason("the YAML of objects is not recorded")
-		return m
 	case m.inspector == nil:
 		m.message = "this source has no objects"
-		return m
 	case o == nil:
-		m.message = m.nothingSelectedText()
-		return m
+		return m.tellStory(toggleYAML)
 	case s.kind == objectScreen && s.object == *o:
 		s.yaml = !s.yaml
 		s.focus = upperPane
-		return m.withCurrentScreen(s)
+		m.overlay = noOverlay
+		m = m.withCurrentScreen(s)
+	default:
+		m = m.openYAML(*o)
 	}
-	m = m.openObject(*o)
-	s = m.currentScreen()
+	return m, nil
+}
+
+// openYAML opens the page of an object with its YAML.
+func (m model) openYAML(o observe.Object) model {
+	m.overlay = noOverlay
+	m = m.openObject(o)
+	s := m.currentScreen()
 	s.yaml = true
 	return m.withCurrentScreen(s)
 }
@@ -262,15 +271,28 @@ func (m model) changeSort(a action) model {
 	at := max(0, slices.Index(ids, m.sort.column))
 	switch a {
 	case sortLeft:
-		m.sort = sortOrder{column: ids[(at+len(ids)-1)%len(ids)]}
+		m = m.sortBy(sortOrder{column: ids[(at+len(ids)-1)%len(ids)]})
 	case sortRight:
-		m.sort = sortOrder{column: ids[(at+1)%len(ids)]}
+		m = m.sortBy(sortOrder{column: ids[(at+1)%len(ids)]})
 	case sortReverse:
-		m.sort.reversed = !m.sort.reversed
+		m = m.sortBy(sortOrder{column: m.sort.column, reversed: !m.sort.reversed})
 	case toggleIdle:
 		m.hideIdle = !m.hideIdle
 	case toggleInternal:
 		m.showInternal = !m.showInternal
 	}
 	return m.arrangeRows(true)
+}
+
+// sortBy sets the order of the table. That by activity has no heading that could show it.
+func (m model) sortBy(o sortOrder) model {
+	m.sort = o
+	switch {
+	case o.column != sortByActivity:
+	case o.reversed:
+		m.message = "order: idle rows first"
+	default:
+		m.message = "order: failing and busy rows first"
+	}
+	return m
 }

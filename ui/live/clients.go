@@ -76,7 +76,7 @@ func (m model) clientLines(w, h int) []string {
 	focused := s.focus == upperPane
 	list := m.listedClients()
 	columns := m.clientColumns(w)
-	state := ui.CountNoun(len(m.snapshot.Clients), "program") + " outside of the control plane"
+	state := ui.CountNoun(len(m.snapshot.Clients), "client") + " of the API server"
 	if s.filter != "" {
 		state = "/" + s.filter + ", " + state
 	}

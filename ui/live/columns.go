@@ -48,7 +48,7 @@ func tableColumns() []column {
 		{id: colController, heading: "CONTROLLER", min: 18, max: 44, dropOrder: 0, left: true, compare: compareName, cell: model.controllerCell},
 		{id: colQueue, heading: "QUEUE", min: 12, max: 44, dropOrder: 14, left: true,
 			compare: func(a, b row) int { return cmp.Compare(a.name, b.name) },
-			cell:    func(_ model, r row, _ int) line { return styledLine(r.name, faint) }},
+			cell:    queueNameCell},
 		{id: colState, heading: "STATE", min: 8, max: 8, dropOrder: 10, left: true,
 			compare: func(a, b row) int { return cmp.Compare(a.shownState(), b.shownState()) },
 			cell:    func(_ model, r row, _ int) line { return styledLine(r.shownState(), stateStyle(r.shownState())) }},
@@ -59,7 +59,8 @@ func tableColumns() []column {
 		rateColumn(colAdds, "ADDS/S", 9, func(q *observe.Queue) float64 { return q.AddRate }),
 		rateColumn(colDone, "DONE/S", 6, func(q *observe.Queue) float64 { return q.DoneRate }),
 		{id: colRetries, heading: "RETRIES", min: 7, max: 7, dropOrder: 5,
-			compare: compareDescending(func(q *observe.Queue) int64 { return q.ErrorRetries }), cell: queueCell(model.retriesText)},
+			compare: compareDescending(func(q *observe.Queue) int64 { return q.ErrorRetries }),
+			cell:    queueCell(func(m model, q *observe.Queue) (string, style) { return m.intText(q.ErrorRetries, caution) })},
 		intColumn(colRequeues, "REQUEUES", 8, 11, ui.PlannedRequeues),
 		durationColumn(colWait50, "WAIT p50", 15, func(q *observe.Queue) (time.Duration, int64) { return q.Wait.Recent.P50, q.Gets }),
 		durationColumn(colWait99, "WAIT p99", 13, func(q *observe.Queue) (time.Duration, int64) { return q.Wait.Recent.P99, q.Gets }),
@@ -111,14 +112,6 @@ func (m model) intText(n int64, st style) (string, style) {
 	return formatShort(n), st
 }
 
-// retriesText has retries after errors, or, where their column has no room, planned requeues.
-func (m model) retriesText(q *observe.Queue) (string, style) {
-	if n := ui.PlannedRequeues(q); q.ErrorRetries == 0 && n > 0 && !m.showsColumn(colRequeues) {
-		return "+" + formatShort(n), faint
-	}
-	return m.intText(q.ErrorRetries, caution)
-}
-
 func rateColumn(id columnID, heading string, dropOrder int, of func(*observe.Queue) float64) column {
 	return column{id: id, heading: heading, min: 6, max: 6, dropOrder: dropOrder, compare: compareDescending(of),
 		cell: queueCell(func(m model, q *observe.Queue) (string, style) {
@@ -160,6 +153,13 @@ func (m model) controllerCell(r row, w int) line {
 	return styledLine(r.labelIn(w, m.theme.ellipsis()), st)
 }
 
+func queueNameCell(_ model, r row, _ int) line {
+	if r.queues > 1 {
+		return styledLine(fmt.Sprintf("%d queues", r.queues), faint)
+	}
+	return styledLine(r.name, faint)
+}
+
 // barCell draws the depth of a row on the scale of the table.
 func (m model) barCell(r row, w int) line {
 	if r.queue == nil || r.queue.Depth < 0 {
@@ -171,8 +171,8 @@ func (m model) barCell(r row, w int) line {
 // inFlightCell shows 3/5 if three of five workers are processing a key.
 func (m model) inFlightCell(r row, _ int) line {
 	n, st := m.intText(r.inFlight(), accent)
-	if r.queue != nil && r.queue.Workers > 0 {
-		n += fmt.Sprintf("/%d", r.queue.Workers)
+	if r.workers > 0 {
+		n += fmt.Sprintf("/%d", r.workers)
 	}
 	return styledLine(n, st)
 }

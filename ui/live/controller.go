@@ -24,6 +24,7 @@ func (m model) addControllerDetails(s *detailBuilder, sc screen) {
 				m.addQueueDetails(s, &q, observe.Controller{})
 			}
 		}
+		m.addStepDetails(s, sc.controller)
 		return
 	}
 	s.addField("", sc.purpose)
@@ -40,6 +41,7 @@ func (m model) addControllerDetails(s *detailBuilder, sc screen) {
 			m.addQueueDetails(s, &q, c)
 		}
 	}
+	m.addStepDetails(s, sc.controller)
 	if ok {
 		m.addKeyDetails(s, c)
 		s.addLine(nil)

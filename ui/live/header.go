@@ -77,14 +77,7 @@ func (m model) modesLine() line {
 		l = append(l, span{"frozen, space resumes  ", caution})
 	}
 	if n := len(m.activeInterventions()); n > 0 && m.pullError == "" {
-		what := "changed manually  "
-		if m.width >= 120 && !m.hasChangedClient() {
-			what = "controllers changed manually  "
-			if n == 1 {
-				what = "controller changed manually  "
-			}
-		}
-		l = append(l, span{fmt.Sprintf("%d %s", n, what), caution})
+		l = append(l, span{ui.CountNoun(int64(n), "intervention") + "  ", caution})
 	}
 	return l
 }
@@ -113,14 +106,6 @@ func (m model) stateLine(p observe.Process) line {
 		return styledLine(markBad+" "+state+", "+failing, bad)
 	}
 	return styledLine(m.theme.pickGlyph(mark, "")+state, st)
-}
-
-// hasChangedClient reports whether one of the interventions is in a client.
-func (m model) hasChangedClient() bool {
-	return slices.ContainsFunc(m.activeInterventions(), func(i ui.Intervention) bool {
-		_, is := m.findClient(i.Controller)
-		return is
-	})
 }
 
 // busyLine names the busy controllers with the keys that wait for each, as far as they

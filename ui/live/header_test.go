@@ -89,7 +89,7 @@ func TestSettledIsNotBusy(t *testing.T) {
 		}
 	}
 	m := newPlainModel(t, Options{Source: source}, 100, 30)
-	for _, want := range []string{"● settled", "0 of 23 busy, 2 a moment ago"} {
+	for _, want := range []string{"● settled", "0 of 23 at work now, 2 a moment ago"} {
 		if got := m.View().Content; !strings.Contains(got, want) {
 			t.Errorf("no %q in\n%s", want, got)
 		}

@@ -36,8 +36,7 @@ func fetchHeld(ctx context.Context, interventions control.Interventions, of stri
 	return h
 }
 
-// addHeldDetails adds the held writes of a paused controller and the changes of
-// the last step.
+// addHeldDetails adds the held writes of a paused controller.
 func (m model) addHeldDetails(s *detailBuilder, controller string) {
 	if h := m.held; h != nil && h.controller == controller && m.stateOf(controller) == statePaused {
 		switch {
@@ -61,7 +60,12 @@ func (m model) addHeldDetails(s *detailBuilder, controller string) {
 		}
 		s.addLine(nil)
 	}
-	if st := m.stepped; st != nil && st.controller == controller {
+}
+
+// addStepDetails adds what the last step of a paused controller has changed.
+func (m model) addStepDetails(s *detailBuilder, controller string) {
+	if st := m.stepped; hasStepped(m) && st.controller == controller {
+		s.addLine(nil)
 		s.addEntry("last step", 0, styledLine(st.title, strong))
 		lines := st.diff
 		if len(lines) > diffHeaderLines {
@@ -73,6 +77,5 @@ func (m model) addHeldDetails(s *detailBuilder, controller string) {
 		if more := len(lines) - maxDiffShown; more > 0 {
 			s.addEntry("", 1, line{{ui.CountNoun(more, "more line") + "; ", faint}, {"d", strong}, {" shows all", faint}})
 		}
-		s.addLine(nil)
 	}
 }

@@ -191,7 +191,7 @@ func (m model) applyIntervention(result interventionResult) model {
 		m.stepped = newSteppedView(result.controller, result.stepped)
 		m.overlayView = viewport{}
 		m.message = m.stepped.title + "; press d for the diff"
-		if m.currentScreen().kind == controllerScreen || m.overlay == stepOverlay {
+		if m.overlay == stepOverlay {
 			m.message = m.stepped.title
 		}
 	}

@@ -243,6 +243,33 @@ func TestStepAgainFromDiffOverlay(t *testing.T) {
 	}
 }
 
+// The last step is that of its controller, and is shown below its queue, until the controller is resumed.
+func TestLastStepIsOfItsController(t *testing.T) {
+	h := sourceWithHeldWrites()
+	m := pressAndRun(t, modelOnQueue(t, h, "replicaset"), "s")
+	other := pressKeys(t, m, "esc", "/", "c", "r", "o", "n", "enter", "d")
+	if want := "no step to show of cronjob-controller: the last one was of replicaset-controller"; other.overlay != noOverlay || other.message != want {
+		t.Errorf("of another controller: overlay %d, message %q", other.overlay, other.message)
+	}
+	page := pullOnce(t, pressKeys(t, m, "enter"))
+	text := func() (all string) {
+		for _, d := range page.pageDetails(100) {
+			all += d.line.plainText() + "\n"
+		}
+		return all
+	}
+	if queue, step := strings.Index(text(), "in work"), strings.Index(text(), "last step"); queue < 0 || step < queue {
+		t.Errorf("the queue is at %d, the step at %d of\n%s", queue, step, text())
+	}
+	h.snapshot = burstSnapshot()
+	if page = pullOnce(t, page); strings.Contains(text(), "last step") {
+		t.Errorf("after resume:\n%s", text())
+	}
+	if page = pressKeys(t, page, "d"); page.overlay != stepOverlay || !strings.Contains(page.View().Content, "replicaset: update ReplicaSet") {
+		t.Errorf("d after resume: %q\n%s", page.message, page.View().Content)
+	}
+}
+
 func TestInterventionScreens(t *testing.T) {
 	page := func(t *testing.T, m model) model {
 		return pullOnce(t, pressKeys(t, m, "/", "r", "e", "p", "l", "i", "c", "a", "s", "e", "t", "enter", "enter"))

@@ -87,8 +87,8 @@ func onClients(m model) bool   { return m.currentScreen().kind == clientsScreen 
 func hasClients(m model) bool  { return len(m.snapshot.Clients) > 0 && onQueues(m) }
 func onBrowser(m model) bool   { return m.currentScreen().kind == browserScreen }
 func canBrowse(m model) bool   { return m.browser != nil }
-func hasObject(m model) bool   { return m.selectedObject() != nil }
-func hasStory(m model) bool    { return hasObject(m) || m.selectedKey() != nil }
+func hasStory(m model) bool    { return m.selectedObject() != nil || m.selectedKey() != nil }
+func canShowYAML(m model) bool { return m.selectedObject() != nil || inFeed(m) && hasStory(m) }
 func onQueues(m model) bool    { return m.currentScreen().kind == queuesScreen }
 func onPage(m model) bool      { return !onQueues(m) }
 func inFeed(m model) bool      { return m.currentScreen().focus == feedPane }
@@ -138,8 +138,15 @@ func canStop(m model) bool {
 func canStep(m model) bool {
 	return canIntervene(m) && m.stateOf(m.targetController()) == statePaused
 }
+
+// hasStepped reports whether the last step is shown: one of a controller that was resumed since, or restarted, is of the past.
 func hasStepped(m model) bool {
 	return m.stepped != nil && m.stateOf(m.stepped.controller) == statePaused
+}
+
+func canShowStep(m model) bool {
+	name := m.targetController()
+	return hasStepped(m) && (name == "" || name == m.stepped.controller)
 }
 
 // presentSections are the keys that are bound while the present is shown.
@@ -176,7 +183,7 @@ func presentSections() []keySection {
 			{browse, []string{":"}, "list objects of a kind, with health", "objects", canBrowse},
 			{showTrace, []string{"t"}, "trace: what the object set off", "trace", hasStory},
 			{showWhy, []string{"w"}, "why it exists; again: change, deletion", "why", hasStory},
-			{toggleYAML, []string{"e"}, "show or hide the object's YAML", "YAML", hasObject},
+			{toggleYAML, []string{"e"}, "show or hide the object's YAML", "YAML", canShowYAML},
 		}},
 		{"Speed of everything", []binding{
 			{slower, []string{"["}, "slower: 1/2, 1/5, 1/10, step by step (s)", "slower", canGoSlower},
@@ -197,7 +204,7 @@ func presentSections() []keySection {
 		{"Controllers and clients", []binding{
 			{pauseResume, []string{"p"}, "pause (hold its writes), or resume", "pause", canIntervene},
 			{stepOnce, []string{"s"}, "release one held write or waiting key", "step", canStep},
-			{showStep, []string{"d"}, "show the diff of the last step", "diff", hasStepped},
+			{showStep, []string{"d"}, "show the diff of the last step", "diff", canShowStep},
 			{stopStart, []string{"x"}, "stop, start, or remove an ended operator", "stop", canStop},
 		}},
 		{"Projector", []binding{

@@ -3,7 +3,6 @@ package live
 import (
 	"context"
 	"fmt"
-	"strings"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
@@ -88,16 +87,7 @@ func (m model) addLoops(s *detailBuilder, name string) {
 }
 
 // describeLoop leaves out how often: the row has the rates.
-func describeLoop(l assert.HotLoop) string { return "hot loop: " + loopSubject(l) }
-
-// loopSubject returns what repeats itself: a key, or a write of a client.
-func loopSubject(l assert.HotLoop) string {
-	what := l.Key
-	if l.Object != nil {
-		what = strings.TrimSpace(l.Verb + " of " + l.Object.String() + " " + l.Subresource)
-	}
-	return words.OneLine(what)
-}
+func describeLoop(l assert.HotLoop) string { return "hot loop: " + ui.LoopedWork(l) }
 
 // loopLine names the hottest loop in w columns; nil if there is none.
 func (m model) loopLine(w int) line {
@@ -105,7 +95,7 @@ func (m model) loopLine(w int) line {
 		return nil
 	}
 	l := m.loops.found[0]
-	text := "hot loop of " + ui.ShortName(words.OneLine(l.Controller)) + ": " + loopSubject(l)
+	text := "hot loop of " + ui.ShortName(words.OneLine(l.Controller)) + ": " + ui.LoopedWork(l)
 	more := ""
 	if n := len(m.loops.found) - 1; n > 0 {
 		more = fmt.Sprintf(" +%d", n)

@@ -56,7 +56,7 @@ func (m model) overlayScreen() []string {
 	case warningsOverlay:
 		title = "Warnings"
 	case stepOverlay:
-		title = truncate(m.stepped.title, room, m.theme.ellipsis())
+		title = truncate(ui.ShortName(m.stepped.controller)+": "+m.stepped.title, room, m.theme.ellipsis())
 	case textOverlay:
 		title = truncate(words.OneLine(m.text.title), room, m.theme.ellipsis())
 	}
@@ -119,8 +119,6 @@ func (m model) overlayKeys() (keys []headerField) {
 	if hasStory(m) {
 		add("t", "trace", 1)
 		add("w", strings.TrimSpace("why "+string(m.text.nextWhy)), 1)
-	}
-	if m.text.object != nil {
 		add("e", "YAML", 1)
 	}
 	add("y", "copy", 2)
@@ -235,14 +233,14 @@ func (m model) markLines() []line {
 		explain("  "+m.atMost(6)+" delayed", "keys due later, at most 6: retries, or"),
 		explain("", "checks of a deadline, as of a rollout"),
 		explain("RETRIES", "keys queued again after an error"),
-		explain("  +3", "as planned, where REQUEUES has no room"),
 		explain("REQUEUES", "keys queued again as planned"),
 		explain("WAIT", "time in the queue, last minute"),
 		explain("WORK", "time to process a key, last minute"),
 		explain("LAST MINUTE", "depth over time, each row has its scale"),
 		nil,
 		styledLine(" Order", strong),
-		explain("", "Failing, then busiest, until you sort."),
+		explain("", "Failing, then busiest, until you sort by a"),
+		explain("", "column: < before the first brings it back."),
 		explain("", "Rows keep their places for 2 s."),
 		explain("", "The cursor stays on the first row; once you"),
 		explain("", "move it, it follows its row, until g."),

@@ -19,7 +19,8 @@ type row struct {
 	queue                   *observe.Queue      // nil for a controller without a queue
 	info                    *observe.Controller // nil if the controller is unknown
 	failing                 bool                // a key fails, or the controller has failed
-	shared                  bool                // the controller has several queues
+	shared                  bool                // the name of the queue is shown, too: there are several rows of the controller
+	queues, workers         int                 // those that it stands for: the only row of a controller for all of its queues; 0 = unknown
 	internal                bool                // not shown unless the user asks for it
 }
 
@@ -40,7 +41,10 @@ func (r row) shownState() string {
 	return r.state
 }
 
-func (r row) id() string { return r.controller + "\x00" + r.name }
+// idSeparator is between the controller and the queue in the ID of a row.
+const idSeparator = "\x00"
+
+func (r row) id() string { return r.controller + idSeparator + r.name }
 
 // isActive reports whether the queue has, or had in the last 5 s (the period of
 // its rates), any work.
@@ -95,9 +99,9 @@ func (r row) isBusy() bool {
 	return level > 1 || level == 1 && (r.familiarity() < housekeeping || r.state == "")
 }
 
-// isWorking reports whether the row is busy now, not only lately.
+// isWorking reports whether a key waits or is in work now, which does not only wait for a change elsewhere.
 func (r row) isWorking() bool {
-	return r.isBusy() && (r.inFlight() > 0 || r.queue != nil && r.queue.Depth > 0 && !r.queue.Parked)
+	return r.inFlight() > 0 || r.queue != nil && r.queue.Depth > 0 && !r.queue.Parked
 }
 
 // isParked reports whether the keys of the row wait for a change elsewhere.
@@ -159,16 +163,17 @@ func compareName(a, b row) int {
 	return cmp.Or(cmp.Compare(ui.ShortName(a.controller), ui.ShortName(b.controller)), cmp.Compare(a.controller, b.controller), cmp.Compare(a.name, b.name))
 }
 
-// rowsOf returns a row for every queue and every controller without a queue.
-func rowsOf(s observe.Snapshot) []row {
+// rowsOf returns a row for every queue and every controller without a queue. With all, the internal ones are shown, too.
+func rowsOf(s observe.Snapshot, all bool) []row {
 	infos := make(map[string]*observe.Controller, len(s.Controllers))
 	for i := range s.Controllers {
 		infos[s.Controllers[i].Name] = &s.Controllers[i]
 	}
-	queues, mains := map[string]int{}, map[string]*observe.Queue{}
+	queues, workers, mains := map[string]int{}, map[string]int{}, map[string]*observe.Queue{}
 	for i := range s.Queues {
 		q := &s.Queues[i]
 		queues[q.Controller]++
+		workers[q.Controller] += max(q.Workers, 0)
 		if main := mains[q.Controller]; main == nil || main.Parked && !q.Parked || main.Parked == q.Parked && q.Adds > main.Adds {
 			mains[q.Controller] = q
 		}
@@ -178,7 +183,7 @@ func rowsOf(s observe.Snapshot) []row {
 		q := &s.Queues[i]
 		r := row{
 			controller: words.OneLine(q.Controller), name: words.OneLine(q.Name), queue: q, info: infos[q.Controller],
-			shared: queues[q.Controller] > 1,
+			shared: queues[q.Controller] > 1, queues: 1, workers: q.Workers,
 		}
 		if r.info != nil {
 			r.state = words.OneLine(r.info.State)
@@ -195,8 +200,10 @@ func rowsOf(s observe.Snapshot) []row {
 			shown[r.controller]++
 		}
 	}
-	for i := range rows { // an idle secondary queue needs no name to tell it apart
-		rows[i].shared = shown[rows[i].controller] > 1 || rows[i].shared && rows[i].internal
+	for i := range rows { // without idle secondary queues, a row may stand for its controller
+		if r := &rows[i]; r.shared && !all && !r.internal && shown[r.controller] == 1 {
+			r.shared, r.queues, r.workers = false, queues[r.controller], workers[r.controller]
+		}
 	}
 	for i := range s.Controllers {
 		if c := &s.Controllers[i]; queues[c.Name] == 0 {
@@ -247,12 +254,19 @@ func (r row) labelIn(w int, tail string) string {
 
 // rowTotals aggregates all rows.
 type rowTotals struct {
-	shown, busy, failed int // controllers, and queues of unknown ones, of the rows that are not internal
-	working, lately     int // of the busy ones: with a key now, and without one
-	internal            int
-	labelWidth          int // of the widest name among the rows of the table
-	queueWidth          int
-	scale               int64 // of the depth bars
+	shown, failed   int // controllers, and queues of unknown ones, of the rows that are not internal
+	working, lately int // with a key now, and of the busy ones those without one
+	internal        int
+	labelWidth      int // of the widest name that was among the rows of the choice
+	queueWidth      int
+	choice          rowChoice
+	scale           int64 // of the depth bars
+}
+
+// rowChoice is what the user has chosen to see.
+type rowChoice struct {
+	filter       string
+	showInternal bool
 }
 
 // scaleSeconds is how long a deep queue keeps the scale of the depth bars.
@@ -261,7 +275,7 @@ const scaleSeconds = 15
 func totalsOf(rows []row, withInternal bool) rowTotals {
 	var t rowTotals
 	var deepest int64
-	var shown, busy, failed, working, lately = names{}, names{}, names{}, names{}, names{}
+	var shown, failed, working, lately = names{}, names{}, names{}, names{}
 	for _, r := range rows {
 		if r.internal && !withInternal {
 			t.internal++
@@ -274,9 +288,6 @@ func totalsOf(rows []row, withInternal bool) rowTotals {
 				deepest = max(deepest, s.MaxDepth)
 			}
 		}
-		if r.isBusy() {
-			busy.add(r)
-		}
 		switch {
 		case r.isWorking():
 			working.add(r)
@@ -288,7 +299,7 @@ func totalsOf(rows []row, withInternal bool) rowTotals {
 		}
 	}
 	maps.DeleteFunc(lately, func(name string, _ bool) bool { return working[name] })
-	t.shown, t.busy, t.failed, t.working, t.lately = len(shown), len(busy), len(failed), len(working), len(lately)
+	t.shown, t.failed, t.working, t.lately = len(shown), len(failed), len(working), len(lately)
 	t.scale = barScale(deepest)
 	return t
 }
@@ -325,7 +336,9 @@ const orderKeepTime = 2 * time.Second
 // its row. It keeps the previous order for orderKeepTime, unless force is set or a
 // row below an idle one becomes active or fails.
 func (m model) arrangeRows(force bool) model {
-	all := rowsOf(m.snapshot)
+	first := m.screens[0]
+	withInternal := m.showInternal || first.filter != ""
+	all := rowsOf(m.snapshot, withInternal)
 	place := make(map[string]int, len(m.order))
 	for i, id := range m.order {
 		place[id] = i
@@ -351,17 +364,20 @@ func (m model) arrangeRows(force bool) model {
 		}
 		m.arrangedAt = m.snapshot.Time
 	}
-	first := m.screens[0]
+	before := m.totals
 	m.rows, m.idleHidden, m.totals = nil, 0, totalsOf(all, m.showInternal)
+	if m.totals.choice = (rowChoice{first.filter, m.showInternal}); m.totals.choice == before.choice { // columns stay where they are
+		m.totals.labelWidth, m.totals.queueWidth = before.labelWidth, before.queueWidth
+	}
 	for _, r := range all {
-		hidden := !r.matchesFilter(first.filter) || r.internal && !m.showInternal && first.filter == ""
+		hidden := !r.matchesFilter(first.filter) || r.internal && !withInternal
 		if !hidden { // also for idle rows, which come and go
 			m.totals.labelWidth = max(m.totals.labelWidth, textWidth(r.label()))
 			m.totals.queueWidth = max(m.totals.queueWidth, textWidth(r.name))
 		}
 		switch {
 		case hidden:
-		case m.hideIdle && !r.isActive() && !r.failing && !r.isWaiting():
+		case m.hideIdle && !r.isActive() && !r.failing && !r.isWaiting() && !isOfPicked(r, first.pickedRow): // the next key acts on it
 			m.idleHidden++
 		default:
 			m.rows = append(m.rows, r)
@@ -376,18 +392,24 @@ func (m model) arrangeRows(force bool) model {
 	return m
 }
 
-// followPickedRow moves the cursor of the table to the picked row.
+// followPickedRow moves the cursor of the table to the picked row or, as queues end when their controller is stopped, to
+// the first one of its controller.
 func (m model) followPickedRow() model {
 	s := m.screens[0]
-	s.view.cursor = 0
-	for i, r := range m.rows {
-		if s.pickedRow != "" && r.id() == s.pickedRow {
-			s.view.cursor = i
-		}
+	at := slices.IndexFunc(m.rows, func(r row) bool { return r.id() == s.pickedRow })
+	if at < 0 {
+		at = slices.IndexFunc(m.rows, func(r row) bool { return isOfPicked(r, s.pickedRow) })
 	}
+	s.view.cursor = max(at, 0)
 	m.screens = slices.Clone(m.screens)
 	m.screens[0] = s
 	return m
+}
+
+// isOfPicked reports whether a row is of the controller of the row with an ID.
+func isOfPicked(r row, id string) bool {
+	controller, _, _ := strings.Cut(id, idSeparator)
+	return controller != "" && r.controller == controller
 }
 
 func (r row) matchesFilter(filter string) bool {

@@ -13,8 +13,9 @@ import (
 	"github.com/ctrlplane/ctrlplane/ui"
 )
 
-// storyResult is the message with the trace of an object, or why it exists.
+// storyResult is the message with the trace of an object, why it exists, or which one a key stands for.
 type storyResult struct {
+	action      action
 	title, text string
 	object      observe.Object
 	nextWhy     trace.What // see textView.nextWhy
@@ -100,7 +101,7 @@ func keyOf(r observe.Record) *queueKey {
 	return nil
 }
 
-// target is what t and w are about: an object or, without one, that of a key.
+// target is what t, w and e are about: an object or, without one, that of a key.
 type target struct {
 	object *observe.Object
 	key    *queueKey
@@ -134,7 +135,8 @@ func whatOf(r observe.Record) trace.What {
 	return trace.Changed
 }
 
-// tellStory fetches what happened because of the selected object, or what led to it.
+// tellStory fetches what happened because of the selected object, or what led to it; for its YAML, which object a key
+// stands for.
 func (m model) tellStory(a action) (model, tea.Cmd) {
 	of := target{m.selectedObject(), m.selectedKey(), m.selectedChange()}
 	switch {
@@ -171,7 +173,7 @@ func (m model) storyCmd(a action, of target) tea.Cmd {
 		ctx, cancel := context.WithTimeout(outer, pullTimeout)
 		defer cancel()
 		r := tell(ctx)
-		r.generation = generation
+		r.action, r.generation = a, generation
 		return r
 	}
 }
@@ -192,7 +194,10 @@ func (m model) storyFunc(a action, of target) func(context.Context) storyResult 
 		} else if o, err = trace.FindKey(records, of.key.controller, of.key.queue, of.key.key); err != nil {
 			return storyResult{err: err}
 		}
-		if a == showTrace {
+		switch a {
+		case toggleYAML:
+			return storyResult{object: o, title: o.String()}
+		case showTrace:
 			return traceStory(records, o, options, style)
 		}
 		if err := options.ReadFailing(ctx, source, records, o); err != nil {
@@ -254,6 +259,8 @@ func (m model) applyStory(r storyResult) model {
 	case m.asksUser() || m.reading != 0:
 		m.message = words.OneLine(r.title) + " is not shown: something else was asked or typed when it arrived"
 		return m
+	case r.action == toggleYAML:
+		return m.openYAML(r.object)
 	}
 	return m.openText(textView{title: r.title, object: &r.object, nextWhy: r.nextWhy, copied: r.text, lines: plainLines(r.text)})
 }

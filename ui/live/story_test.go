@@ -229,3 +229,21 @@ func TestChangesOfLines(t *testing.T) {
 		t.Errorf("a sync asks for %q", got)
 	}
 }
+
+// e on a sync shows the YAML of the object that its key stands for, on its line and in its full text.
+func TestYAMLOfAKey(t *testing.T) {
+	source := &inspectableSource{fixedSource: &fixedSource{snapshot: idleSnapshot(), records: recordsOf(
+		&observe.Delivered{Controller: "job-controller", Change: observe.Listed, Object: brokenJob, Queues: []string{"job"}},
+		&observe.Synced{Controller: "job-controller", Queue: "job", ID: 12, Key: "default/broken", KeyBasis: observe.BasisCall, Error: "no quota"},
+	)}}
+	for name, keys := range map[string][]string{"line": {"tab", "k", "j"}, "text": {"tab", "k", "j", "enter"}} {
+		m := pressKeys(t, newPlainModel(t, Options{Source: source}, 100, 30), keys...)
+		if got := m.View().Content; !strings.Contains(got, "e YAML") {
+			t.Errorf("%s: the footer does not offer e:\n%s", name, got)
+		}
+		m = pressAndRun(t, m, "e")
+		if s := m.currentScreen(); s.kind != objectScreen || s.object != brokenJob || !s.yaml || m.overlay != noOverlay {
+			t.Errorf("%s: screen %d of %v, yaml %v, message %q", name, s.kind, s.object, s.yaml, m.message)
+		}
+	}
+}

@@ -2,7 +2,6 @@ package live
 
 import (
 	"fmt"
-	"slices"
 
 	"github.com/ctrlplane/ctrlplane/ui"
 )
@@ -41,12 +40,9 @@ func (m model) tableState(above int) string {
 	if !m.hasSnapshot {
 		return ""
 	}
-	state := fmt.Sprintf("%d of %d busy", m.totals.busy, m.totals.shown)
-	if m.snapshot.Process.Settled {
-		state = fmt.Sprintf("%d of %d busy", m.totals.working, m.totals.shown)
-		if m.totals.lately > 0 {
-			state += fmt.Sprintf(", %d a moment ago", m.totals.lately)
-		}
+	state := fmt.Sprintf("%d of %d at work now", m.totals.working, m.totals.shown)
+	if m.totals.lately > 0 {
+		state += fmt.Sprintf(", %d a moment ago", m.totals.lately)
 	}
 	if m.totals.failed > 0 {
 		state += fmt.Sprintf(", %d failed", m.totals.failed)
@@ -133,11 +129,6 @@ func (m model) rowLine(r row, shown []placedColumn, selected bool) line {
 		l = append(l, c.cell(m, r, c.w).align(c.w, c.left, m.theme.ellipsis())...)
 	}
 	return l
-}
-
-// showsColumn reports whether the table has a column at the current width.
-func (m model) showsColumn(id columnID) bool {
-	return slices.ContainsFunc(m.placedColumns(), func(c placedColumn) bool { return c.id == id })
 }
 
 func stateStyle(state string) style {

@@ -13,7 +13,7 @@ type textView struct {
 	title   string
 	lines   func(m model, w int) []line
 	object  *observe.Object // that enter, t, w and e are about; nil = none
-	key     *queueKey       // that t and w are about, without an object; nil = none
+	key     *queueKey       // that t, w and e are about, without an object; nil = none
 	nextWhy trace.What      // that w explains; "" = the first change that is recorded
 	owner   string          // the controller that enter opens, without an object
 	copied  string          // what y copies

@@ -5,7 +5,10 @@ import (
 	"context"
 	"encoding/json"
 	"sync"
+	"time"
 
+	"github.com/ctrlplane/ctrlplane/health/assert"
+	"github.com/ctrlplane/ctrlplane/internal/words"
 	"github.com/ctrlplane/ctrlplane/observe"
 	"github.com/ctrlplane/ctrlplane/observe/replay"
 	"github.com/ctrlplane/ctrlplane/ui"
@@ -22,9 +25,10 @@ const (
 // hub follows a source while pages are open, and keeps the newest lines for them. It holds
 // no state of a page, so any number of pages, and any speed of theirs, costs it the same.
 type hub struct {
-	source observe.Source
-	player *replay.Player // that is the source; nil = another one is
-	wake   chan struct{}  // has an element if the source has to be followed, or followed again
+	source   observe.Source
+	player   *replay.Player // that is the source; nil = another one is
+	lookedAt time.Time      // for hot loops; of follow
+	wake     chan struct{}  // has an element if the source has to be followed, or followed again
 
 	mu       sync.Mutex
 	changed  chan struct{} // is closed and replaced on each change
@@ -36,6 +40,7 @@ type hub struct {
 	size     int                // of all chunks, in bytes
 	snapshot []byte             // the last line with a snapshot
 	status   []byte             // the last status
+	loops    []hotLoop          // those that were found last
 	version  uint64             // of status
 	run      uint64             // counts how often the source was followed: its lines do not continue those before
 	playback uint64             // counts the changes of the playback
@@ -86,7 +91,7 @@ func (h *hub) follow(ctx context.Context) {
 		after = s.Journal.Last - backlog
 	}
 	// Follow fails only if its writer does, and h never does.
-	_ = ui.Follow(ctx, h.source, after, lineWriter{ui.NewJSONWriter(h), h})
+	_ = ui.Follow(ctx, h.source, after, lineWriter{ui.NewJSONWriter(h), h, &list{}})
 }
 
 // open counts a page. The result ends it.
@@ -175,14 +180,37 @@ func (h *hub) announce() {
 	h.changed = make(chan struct{})
 }
 
-// setStatus keeps what the page says about a snapshot.
-func (h *hub) setStatus(s observe.Snapshot) {
-	data, err := json.Marshal(newStatusMessage(s))
-	if err != nil {
-		return // the snapshot was JSON, or is one that the status verb could not print either
+// findLoops looks for hot loops, unless it has done so a moment ago. In a recording it does not.
+func (h *hub) findLoops(ctx context.Context, s observe.Snapshot) {
+	if since := s.Time.Sub(h.lookedAt); h.player != nil || ui.IsRepeating(s) && since >= 0 && since < ui.LoopInterval {
+		return
+	}
+	var found []hotLoop
+	if ui.IsRepeating(s) {
+		h.lookedAt = s.Time
+		loops, err := assert.FindLoops(ctx, h.source, s.Time)
+		if err != nil {
+			return // Follow reports a source that fails
+		}
+		for _, l := range loops {
+			found = append(found, hotLoop{words.OneLine(l.Controller), ui.LoopedWork(l)})
+		}
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	h.loops = found
+}
+
+// setStatus keeps what the page says about a snapshot.
+func (h *hub) setStatus(s observe.Snapshot) {
+	m := newStatusMessage(s)
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	m.Loops = h.loops
+	data, err := json.Marshal(m)
+	if err != nil {
+		return // the snapshot was JSON, or is one that the status verb could not print either
+	}
 	if !bytes.Equal(h.status, data) {
 		h.status, h.version = data, h.version+1
 		h.announce()

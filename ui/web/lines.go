@@ -12,7 +12,8 @@ import (
 // judge otherwise.
 type lineWriter struct {
 	*ui.JSONWriter
-	hub *hub
+	hub  *hub
+	list *list
 }
 
 // recordJudgement is what a line says about its record beside what "top --ui json" says.
@@ -22,8 +23,8 @@ type recordJudgement struct {
 	Retry string `json:"retry,omitempty"`
 }
 
-func judge(r observe.Record) recordJudgement {
-	j := recordJudgement{Listed: isListed(&r)}
+func (w lineWriter) judge(r observe.Record) recordJudgement {
+	j := recordJudgement{Listed: w.list.has(&r)}
 	if s, ok := r.Event.(*observe.Synced); ok && s.Retried {
 		j.Retry = ui.RetryReason(s.Error)
 	}
@@ -36,7 +37,7 @@ func (w lineWriter) WriteRecord(r observe.Record) error {
 	if err != nil {
 		return err
 	}
-	judgement, err := json.Marshal(judge(r))
+	judgement, err := json.Marshal(w.judge(r))
 	if err != nil {
 		return err
 	}
@@ -44,7 +45,8 @@ func (w lineWriter) WriteRecord(r observe.Record) error {
 }
 
 // WriteSnapshot keeps the status of each snapshot, and the line of one that has changed.
-func (w lineWriter) WriteSnapshot(_ context.Context, s observe.Snapshot) error {
+func (w lineWriter) WriteSnapshot(ctx context.Context, s observe.Snapshot) error {
+	w.hub.findLoops(ctx, s)
 	w.hub.setStatus(s)
 	changed := w.ChangedSnapshot(s)
 	if changed == nil {
@@ -56,4 +58,21 @@ func (w lineWriter) WriteSnapshot(_ context.Context, s observe.Snapshot) error {
 	}
 	w.hub.keepSnapshot(line)
 	return w.WriteLine(changed)
+}
+
+// list decides which records the page lists.
+type list struct {
+	reported bool // the storage reports what calls have written
+}
+
+// has reports whether the page lists a record. Records are asked about in their order.
+func (l *list) has(r *observe.Record) bool {
+	l.reported = l.reported || reportsWrites(r)
+	c, isCall := r.Event.(*observe.Called)
+	return ui.WorthOf(r.Event) == ui.Line && !(isCall && ui.RemovedNothing(c, l.reported))
+}
+
+func reportsWrites(r *observe.Record) bool {
+	c, isCall := r.Event.(*observe.Called)
+	return isCall && c.ReportsWrites()
 }

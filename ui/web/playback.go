@@ -6,9 +6,7 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/ctrlplane/ctrlplane/observe"
 	"github.com/ctrlplane/ctrlplane/observe/replay"
-	"github.com/ctrlplane/ctrlplane/ui"
 )
 
 // playbackMessage is where in a recording the page is. It is sent when a user changes it:
@@ -61,13 +59,13 @@ func (c playbackChange) apply(now time.Time, p replay.Playback) (changed replay.
 		p, err = p.WithSpeed(c.Speed, now)
 		return p, false, err
 	case c.Step > 0:
-		to, ok := p.Recording.Next(p.Position, isListed)
+		to, ok := p.Recording.Next(p.Position, listOf(p.Recording).has)
 		if !ok {
 			return p, false, errors.New("no later record")
 		}
 		return p.To(to), false, nil
 	case c.Step < 0:
-		to, ok := p.Recording.Previous(p.Position, isListed)
+		to, ok := p.Recording.Previous(p.Position, listOf(p.Recording).has)
 		if !ok {
 			return p, false, errors.New("no earlier record")
 		}
@@ -95,8 +93,11 @@ func (c playbackChange) target(p replay.Playback) (replay.Position, error) {
 	return p.Recording.Find(c.At, time.FixedZone("", c.Zone))
 }
 
-// isListed reports whether the page lists a record.
-func isListed(r *observe.Record) bool { return ui.WorthOf(r.Event) == ui.Line }
+// listOf returns the list of a recording.
+func listOf(r *replay.Recording) *list {
+	_, reported := r.Next(r.Begin(), reportsWrites)
+	return &list{reported}
+}
 
 // changePlayback changes what all pages show.
 func (s *Server) changePlayback(w http.ResponseWriter, req *http.Request) {

@@ -11,13 +11,20 @@ type statusMessage struct {
 	State   string `json:"state"`             // as ui.StateWord returns it
 	Failing string `json:"failing,omitempty"` // as ui.DescribeFailing returns it
 	// Problems is the sentence about objects with a problem.
-	Problems string `json:"problems,omitempty"`
+	Problems string    `json:"problems,omitempty"`
+	Loops    []hotLoop `json:"loops,omitempty"` // the hottest first
 	// EndedOperator is how the operator of dev has ended, while it does not run.
 	EndedOperator string             `json:"endedOperator,omitempty"`
 	Speed         observe.Speed      `json:"speed,omitempty"`
 	Controllers   []controllerStatus `json:"controllers"`
 	Clients       []observe.Client   `json:"clients"`
 	Interventions []intervention     `json:"interventions"`
+}
+
+// hotLoop is work of a controller or client that causes itself again and again.
+type hotLoop struct {
+	Name string `json:"name"`
+	Work string `json:"work"` // as ui.LoopedWork returns it
 }
 
 // controllerStatus is a controller, and what is judged about it.

@@ -51,3 +51,20 @@ func TestStatusIsJudged(t *testing.T) {
 		t.Errorf("interventions %+v, want %+v", m.Interventions, want)
 	}
 }
+
+// TestListLeavesOutEmptyCollections: a lesson and the namespace controller delete the collections of all kinds, of most of which
+// there is nothing. Without reports of the storage that is not known.
+func TestListLeavesOutEmptyCollections(t *testing.T) {
+	record := func(wrote ...observe.Written) *observe.Record {
+		return &observe.Record{Event: &observe.Called{Controller: "ctrlplane (kubernetes-admin)", Client: &observe.Caller{}, Verb: "deletecollection", Status: 200, Wrote: wrote}}
+	}
+	var l list
+	for i, c := range []struct {
+		record *observe.Record
+		want   bool
+	}{{record(), true}, {record(observe.Written{Resource: "pods", Deleted: true}), true}, {record(), false}} {
+		if got := l.has(c.record); got != c.want {
+			t.Errorf("record %d: listed is %v", i, got)
+		}
+	}
+}

@@ -88,7 +88,7 @@ export class Diagram {
     if (type === "client") node.append(el("small", {}));
     if (type === "controller") {
       node.replaceChildren(el("span", { class: "top" }, node.firstChild, el("span", { class: "mark" })), el("span", { class: "lane" }, el("span", { class: "fill" }), el("span", { class: "depth" })),
-        el("span", { class: "workers" }, ...Array.from({ length: mostSlots }, () => el("i"))));
+        el("span", { class: "workers" }, el("small", {}), ...Array.from({ length: mostSlots }, () => el("i"))));
     }
     return node;
   }
@@ -105,10 +105,9 @@ export class Diagram {
     this.dots.setScene(this.scene);
   }
 
-  // slotsOf is how many workers of a controller are drawn.
+  // slotsOf is how many keys in work of a controller are drawn at most.
   slotsOf(name) {
-    const workers = (this.model.queues.get(name) || []).reduce((most, q) => Math.max(most, q.workers || 0), 0);
-    return Math.min(mostSlots, workers || mostSlots);
+    return Math.min(mostSlots, this.model.workers(name) || mostSlots);
   }
 
   recolor() {
@@ -144,16 +143,18 @@ export class Diagram {
     node.classList.toggle("changed", this.model.changed.has(name) && c.state === "running");
     node.classList.toggle("failing", failures(c).length > 0);
     node.classList.toggle("busiest", name === this.busiest);
-    show(node.querySelector(".mark"), markOf(c));
+    show(node.querySelector(".mark"), markOf(c, this.model.loops(name)));
     node.querySelector(".fill").style.transform = `scaleX(${Math.min(1, depth / deepest)})`;
     node.querySelector(".depth").classList.toggle("later", depth <= 0);
     const drawn = this.dots.keysOf(name); // while the picture is behind, these are not the keys of now
     show(node.querySelector(".depth"), depth > drawn ? String(depth) : depth <= 0 && delayed > 0 && !drawn ? atMost(delayed) + " later" : "");
+    const workers = this.model.workers(name), slots = workers ? this.slotsOf(name) : Math.min(mostSlots, inFlight);
+    show(node.querySelector(".workers small"), workers > mostSlots ? workers + " workers" : "");
     node.querySelectorAll(".workers i").forEach((slot, i, all) => {
-      slot.hidden = all.length - i > this.slotsOf(name);
+      slot.hidden = all.length - i > slots;
       slot.classList.toggle("busy", all.length - i <= inFlight);
     });
-    const say = `${shortName(name)}: ${c.state || "running"}, ${count(depth, "key")} waiting, ${inFlight} in work` + [c.reason, waitNote(c)].filter(Boolean).map((note) => ", " + note).join("");
+    const say = `${shortName(name)}: ${c.state || "running"}, ${count(depth, "key")} waiting, ${inFlight} in work` + (workers ? ` of ${count(workers, "worker")}` : "") + [c.reason, waitNote(c)].filter(Boolean).map((note) => ", " + note).join("");
     if (node.title !== say) node.title = say;
   }
 
@@ -163,7 +164,7 @@ export class Diagram {
     if (!node || !c) return;
     node.dataset.state = c.state;
     node.classList.toggle("failing", this.failing.includes(name));
-    show(node.querySelector("small"), c.state === "paused" ? count(c.held || 0, "held write") : c.reason || c.user || "");
+    show(node.querySelector("small"), c.state === "paused" ? count(c.held || 0, "held write") : this.model.loops(name) ? "hot loop" : c.reason || c.user || "");
     node.title = name;
   }
 
@@ -177,11 +178,11 @@ export class Diagram {
 // failures are the keys of a controller that fail, without those whose retry is normal.
 const failures = (c) => (c.failing || []).filter((f) => !f.retry);
 
-function markOf(c) {
+function markOf(c, loops) {
   if (c.state === "paused") return "paused";
   if (c.state && c.state !== "running") return c.state;
   const failing = failures(c).length;
-  return c.reason || (failing ? failing + (failing === 1 ? " fails" : " fail") : c.unlisted ? "waits" : c.failing?.length ? (c.failing.find((f) => f.retry === "conflict") || c.failing[0]).retry : "");
+  return c.reason || (loops ? "hot loop" : "") || (failing ? failing + (failing === 1 ? " fails" : " fail") : c.unlisted ? "waits" : c.failing?.length ? (c.failing.find((f) => f.retry === "conflict") || c.failing[0]).retry : "");
 }
 
 function colors() {

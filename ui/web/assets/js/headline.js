@@ -18,6 +18,8 @@ const failureText = ([f, ...more]) => `${reasonOf(f.error) || "requeued"} (${f.k
 // reasonOf leaves out what an error begins with before it says the reason.
 const reasonOf = (error = "") => error.replace(/^Internal error occurred: /, "").replace(/^.*? is forbidden: (?:User "[^"]*" (cannot \w+) resource "([^"]*)")?/, (_, cannot, what) => (cannot ? `${cannot} ${what}` : ""));
 
+const wait = (keys) => `${count(keys, "key")} wait` + (keys === 1 ? "s" : "");
+
 const clearly = 1.3; // by how much another controller has to be busier
 
 export class Headline {
@@ -62,6 +64,8 @@ export class Headline {
     }
     const refused = [...model.clients.values()].find((c) => c.refused);
     if (refused) return ["bad", `${shortName(refused.name)}: ${refused.refused}`];
+    const [loop] = model.hotLoops;
+    if (loop) return ["bad", `${shortName(loop.name)} is in a hot loop: ${loop.work} causes itself again and again`];
     const paused = [...all, ...model.clients.values()].find((c) => c.state === "paused");
     if (paused) return ["paused", `${shortName(paused.name)} is paused: ${this.waits(paused)}`];
     if (model.process.settled && model.problems) return ["bad", model.problems];
@@ -76,15 +80,16 @@ export class Headline {
 
   waits(c) {
     if (c.process) return c.reason; // of an operator that is paused and does not run
-    const waiting = this.model.depth(c.name) + this.model.inFlight(c.name);
-    return waiting > 0 ? `${count(waiting, "key")} wait` + (waiting === 1 ? "s" : "") : c.held > 0 ? count(c.held, "held write") : "its next write will wait";
+    const waiting = this.model.depth(c.name), inFlight = this.model.inFlight(c.name);
+    if (waiting > 0) return wait(waiting) + (inFlight > 0 ? `, ${inFlight} in work` : "");
+    return inFlight > 0 ? `${count(inFlight, "key")} in work` : c.held > 0 ? count(c.held, "held write") : "its next write will wait";
   }
 
   // why says what a controller has to do, and which events led to it.
   why(name, now) {
     const { model } = this;
     const depth = model.depth(name), rate = this.doneRate(name);
-    const what = depth > 0 ? `${count(depth, "key")} wait` + (depth === 1 ? "s" : "") : rate >= 1 ? `${Math.round(rate)} keys/s` : `works on ${model.controllers.get(name)?.running?.[0]?.key || "a key"}`;
+    const what = depth > 0 ? wait(depth) : rate >= 1 ? `${Math.round(rate)} keys/s` : `works on ${model.controllers.get(name)?.running?.[0]?.key || "a key"}`;
     return what + this.after(name, now - lately);
   }
 

@@ -46,6 +46,7 @@ export class Model {
     this.speed = ""; // not known yet
     this.state = ""; // in a word
     this.interventions = [];
+    this.hotLoops = []; // the hottest first
     this.changed = new Set(); // the controllers and clients with an intervention
     this.playback = null; // of a recording
     this.reset();
@@ -62,11 +63,11 @@ export class Model {
     this.recent = new Map(); // by kind: the objects that were written last
   }
 
-  setStatus({ controllers, clients, speed, state, failing = "", problems = "", endedOperator = "", interventions }) {
+  setStatus({ controllers, clients, speed, state, failing = "", problems = "", loops = [], endedOperator = "", interventions }) {
     this.speed = speed || "1";
     this.controllers = new Map(controllers.map((c) => [c.name, withKinds(c)]));
     this.clients = new Map(clients.map((c) => [c.name, withKinds(c)]));
-    Object.assign(this, { state, failing, problems, endedOperator, interventions }); // failing and problems are texts
+    Object.assign(this, { state, failing, problems, hotLoops: loops, endedOperator, interventions }); // failing and problems are texts
     this.changed = new Set(interventions.map((i) => i.name));
   }
 
@@ -131,6 +132,15 @@ export class Model {
 
   inFlight(name) {
     return (this.queues.get(name) || []).filter((q) => !q.parked).reduce((sum, q) => sum + Math.max(q.inFlight, 0), 0);
+  }
+
+  // workers is how many workers a controller has; 0 if that is not known.
+  workers(name) {
+    return (this.queues.get(name) || []).reduce((sum, q) => sum + (q.workers || 0), 0);
+  }
+
+  loops(name) {
+    return this.hotLoops.some((l) => l.name === name);
   }
 
   delayed(name) {
