@@ -392,6 +392,12 @@ func (c *Called) IsFailure() bool { return c.Failed() && !c.FoundGone() && !c.fo
 // restore has written is always known.
 func (c *Called) ReportsWrites() bool { return len(c.Wrote) > 0 && c.Verb != VerbRestore }
 
+// RemovedNothing reports whether a controller has deleted a collection of which there was nothing: the namespace
+// controller does so with each kind, at each retry. Unless the storage reports what calls have written, that is not known.
+func (c *Called) RemovedNothing(reported bool) bool {
+	return reported && c.Verb == "deletecollection" && c.Client == nil && !c.Failed() && len(c.Wrote) == 0
+}
+
 // isPlainRead reports whether the call only reads, as expected.
 func (c *Called) isPlainRead() bool { return !c.IsWrite() && (!c.IsFailure() || c.IsAbsence()) }
 

@@ -121,17 +121,10 @@ func (m model) recordFilter(k screenKind) func(observe.Event) bool {
 		if all {
 			return true
 		}
-		if c, ok := e.(*observe.Called); ok && removedNothing(c, reported) {
+		if c, ok := e.(*observe.Called); ok && c.RemovedNothing(reported) {
 			return false
 		}
 		worth := ui.WorthOf(e)
 		return worth == ui.Line || page && worth == ui.Detail
 	}
-}
-
-// removedNothing reports whether a controller has deleted a collection of which there was nothing:
-// the namespace controller does so with each kind, at each retry. Without reports of the storage that
-// is not known.
-func removedNothing(e *observe.Called, reported bool) bool {
-	return reported && e.Verb == "deletecollection" && e.Client == nil && !e.Failed() && len(e.Wrote) == 0
 }
