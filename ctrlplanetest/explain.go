@@ -102,8 +102,15 @@ func (l activityLine) sameAs(m activityLine) bool {
 
 // formatActivity formats the newest writes and failures of controllers, one per line.
 func formatActivity(records []observe.Record, namespace string) string {
+	reported := slices.ContainsFunc(records, func(r observe.Record) bool {
+		c, ok := r.Event.(*observe.Called)
+		return ok && c.ReportsWrites()
+	})
 	var lines []activityLine
 	for _, r := range records {
+		if c, ok := r.Event.(*observe.Called); ok && c.RemovedNothing(reported) {
+			continue
+		}
 		who, what := describeEvent(r.Event, namespace)
 		l := activityLine{r.Time, r.Time, who, what, 0}
 		switch n := len(lines) - 1; {

@@ -38,6 +38,8 @@ func TestFormatActivity(t *testing.T) {
 	all := &observe.Called{Controller: "c", Verb: "deletecollection", Object: observe.Object{Kind: "Pod", Namespace: "demo"}, Status: 200}
 	selected := *all
 	selected.Selected, selected.Client = true, &observe.Caller{User: "admin", Impersonates: "alice"}
+	stored := createCall("Pod", "a")
+	stored.Wrote = []observe.Written{{Resource: "pods", Name: "a"}}
 	unanswered := createCall("Pod", "a")
 	unanswered.Status, unanswered.Error = 0, "the controller was stopped before this call was sent"
 	silent := createCall("Pod", "b")
@@ -62,6 +64,7 @@ func TestFormatActivity(t *testing.T) {
 			"     +0.000s  c           deleted every Pod",
 			"     +0.100s  c as alice  deleted the Pods that match a selector",
 		}},
+		{"collections of nothing", recordsOf(stored, all, all), []string{"     +0.000s  c  created Pod a"}},
 		{"repeated", recordsOf(refusedPodCall("a"), newFailedSync(`pods "a" is forbidden: no quota`), refusedPodCall("b"), newFailedSync(`pods "b" is forbidden: no quota`)), []string{
 			`     +0.000s  c  could not create Pod: 403 pods "a" is forbidden: no quota (repeated after 0.2s)`,
 		}},

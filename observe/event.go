@@ -393,6 +393,12 @@ func (c *Called) IsFailure() bool { return c.Failed() && !c.FoundGone() && !c.fo
 // restore has written is always known.
 func (c *Called) ReportsWrites() bool { return len(c.Wrote) > 0 && c.Verb != VerbRestore }
 
+// RemovedNothing reports whether the call has deleted a collection of which there was nothing, as the namespace controller does
+// with each kind at each retry, and a lesson at its end. Unless the storage reports what calls have written, that is not known.
+func (c *Called) RemovedNothing(reported bool) bool {
+	return reported && c.Verb == "deletecollection" && !c.Failed() && len(c.Wrote) == 0
+}
+
 // isPlainRead reports whether the call only reads, as expected.
 func (c *Called) isPlainRead() bool { return !c.IsWrite() && (!c.IsFailure() || c.IsAbsence()) }
 

@@ -69,9 +69,3 @@ func lineIf(is bool) Worth {
 	}
 	return Detail
 }
-
-// RemovedNothing reports whether a call has deleted a collection of which there was nothing, as the namespace controller does
-// with each kind at each retry, and a lesson at its end. That is known only if the storage reports what calls have written.
-func RemovedNothing(c *observe.Called, reported bool) bool {
-	return reported && c.Verb == "deletecollection" && !c.Failed() && len(c.Wrote) == 0
-}

@@ -117,7 +117,8 @@ itself at least 10 times in a row without creating or deleting anything, at leas
 twice a second. What a controller retried successfully counts, too; the start of the
 control plane itself does not. The evidence is printed on stderr, and is in the report.
 An object of -f that no longer exists is not healthy, unless the command has deleted it.
-A Job that its ttlSecondsAfterFinished has deleted counts as it ended.
+A Job that its ttlSecondsAfterFinished has deleted counts as it ended. With --bare,
+where nothing makes objects healthy, only --healthy judges them.
 
 --report writes a page about what every controller did, and files for other
 programs, however the run ends: report.html, output.log, events.jsonl,

@@ -132,6 +132,10 @@ func (r *runCommand) needsState() bool {
 	return r.report.report != nil || r.settle || r.assertions.healthy
 }
 
+// expectsHealth reports whether objects are to be healthy at the end: with --bare nothing makes them so, unless the command
+// has controllers of its own, for which --healthy is given.
+func (r *runCommand) expectsHealth() bool { return !r.up.bare || r.assertions.healthy }
+
 // hasVerdict reports whether ctrlplane judges the run, rather than the command alone.
 func (r *runCommand) hasVerdict() bool { return r.needsState() || !r.assertions.rules.Empty() }
 
@@ -202,13 +206,19 @@ func (r *runCommand) judgeObjects(ctx context.Context) []string {
 	deleted := r.deletions.End(ctx)
 	state.SetDeleted(deleted)
 	r.report.setDeleted(deleted)
+	if !r.expectsHealth() {
+		state.SkipUnhealthy("")
+	}
 	if r.report.report != nil {
 		r.report.report.SetState(ctx, state)
 	}
-	if interruptionOf(ctx) != nil || !r.settle && !r.assertions.healthy {
+	if interruptionOf(ctx) != nil || !r.expectsHealth() {
 		return nil
 	}
 	r.report.setState(state)
+	if !r.settle && !r.assertions.healthy {
+		return nil
+	}
 	bad, _ := state.NotHealthy()
 	for _, object := range bad {
 		fmt.Fprintf(r.output, "ctrlplane: not healthy: %s\n", object.Line())
@@ -249,7 +259,7 @@ func (r *runCommand) readAfterRefusal(parent context.Context) {
 		src = o
 	}
 	state := report.ReadState(ctx, r.up.server.ReaderConfig(), r.applied, src)
-	state.SkipUnhealthy()
+	state.SkipUnhealthy("not applied")
 	r.report.report.SetState(ctx, state)
 }
 

@@ -38,7 +38,7 @@ type runReport struct {
 
 	complete atomic.Bool   // the report was written without an error
 	ended    bool          // endLine has returned it
-	state    *report.State // at the end, if it was judged
+	state    *report.State // at the end, if objects are to be healthy
 	deleted  report.Deleted
 }
 
@@ -292,6 +292,7 @@ func (r *runReport) endLine(code int, err error, settle bool) string {
 		case len(bad) > 0 && healthAsserted(o.Assertions): // the failed assertion says it
 		case len(bad) > 0:
 			facts = append(facts, notHealthy(len(bad), of))
+		case !settle && !healthAsserted(o.Assertions): // the run does not ask for it
 		case r.state.Incomplete() != nil, o.Interrupted != "":
 		case of == 0: // "0 objects healthy" would read as if none were healthy
 			facts = append(facts, "no objects are left to judge")

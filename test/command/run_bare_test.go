@@ -113,3 +113,36 @@ func TestRunBareWithOtherFlags(t *testing.T) {
 		t.Errorf("stderr %q, want %q", &r.stderr, want)
 	}
 }
+
+// TestRunBareJudgesNoObjects: what no controller works on is not healthy, so that only --healthy expects it to be.
+func TestRunBareJudgesNoObjects(t *testing.T) {
+	t.Parallel()
+	const script = `"$0" kubectl run web --image=registry.invalid/web:1`
+	for _, tc := range []struct {
+		flags   []string
+		code    int
+		verdict string
+		failure string // of the Pod's test case
+	}{
+		{[]string{"--bare"}, 0, "s; the report is ", ""},
+		{[]string{"--bare", "--settle"}, 0, "s: settled; the report is ", ""},
+		{[]string{"--bare", "--healthy"}, 123, "--healthy: 1 of 1 object is not healthy", "InProgress"},
+		{minimal("--kube-apiserver-arg=disable-admission-plugins=ServiceAccount"), 0, "s: 1 of 1 object is not healthy; the report is ", "InProgress"},
+	} {
+		cmd := newRunCommand(t, append(tc.flags, "--report=out", "--", "sh", "-c", script, program.Path())...)
+		cmd.Env = withoutCIEnv(cmd.Env)
+		_, stderr, code := program.Run(t, cmd)
+		if code != tc.code {
+			t.Errorf("%s: exit code %d, want %d", tc.flags, code, tc.code)
+		}
+		requireText(t, stderr, tc.verdict)
+		junit := readReport(t, filepath.Join(cmd.Dir, "out"))["junit.xml"]
+		failures := junitFailures(t, junit)
+		if got := failures[len(failures)-1]; !strings.HasPrefix(got, tc.failure) || (got == "") != (tc.failure == "") {
+			t.Errorf("%s: the Pod has the failure %q, want %q", tc.flags, got, tc.failure)
+		}
+		if skipped := strings.Contains(junit, `<skipped message="not judged: InProgress`); skipped != (tc.failure == "") {
+			t.Errorf("%s: skipped: %t: %s", tc.flags, skipped, junit)
+		}
+	}
+}

@@ -121,7 +121,7 @@ func (m model) recordFilter(k screenKind) func(observe.Event) bool {
 		if all {
 			return true
 		}
-		if c, ok := e.(*observe.Called); ok && ui.RemovedNothing(c, reported) {
+		if c, ok := e.(*observe.Called); ok && c.RemovedNothing(reported) {
 			return false
 		}
 		worth := ui.WorthOf(e)

@@ -70,16 +70,24 @@ func TestCommandThatWasNotRun(t *testing.T) {
 
 // TestUnhealthyAfterARefusal: objects that had no time to become healthy, and those that were not applied, do not fail.
 func TestUnhealthyAfterARefusal(t *testing.T) {
-	s := &State{
-		objects:   []unstructured.Unstructured{{Object: map[string]any{"kind": "Deployment"}}},
-		unhealthy: []unhealthyObject{{State: health.State{Ref: deploymentRef("new")}, Judged: true}},
-		cases: []testCase{
-			{suite: manifestSuite, name: "new", failure: "InProgress: Replicas: 0/1"},
-			{suite: manifestSuite, name: "refused", failure: "no longer exists", details: "x", gone: deploymentRef("refused")},
-			{suite: manifestSuite, name: "good"},
-		},
+	newState := func() *State {
+		return &State{
+			objects:   []unstructured.Unstructured{{Object: map[string]any{"kind": "Deployment"}}},
+			unhealthy: []unhealthyObject{{State: health.State{Ref: deploymentRef("new")}, Judged: true}},
+			cases: []testCase{
+				{suite: manifestSuite, name: "new", failure: "InProgress: Replicas: 0/1"},
+				{suite: manifestSuite, name: "refused", failure: "no longer exists", details: "x", gone: deploymentRef("refused")},
+				{suite: manifestSuite, name: "good"},
+			},
+		}
 	}
-	s.SkipUnhealthy()
+	bare := newState()
+	bare.SkipUnhealthy("")
+	if got := bare.cases[1].skipped; got != "not judged: no longer exists" {
+		t.Errorf("without a refusal: %q", got)
+	}
+	s := newState()
+	s.SkipUnhealthy("not applied")
 	dir := writeReport(t, newFakeJournal(), s, refusedOutcome(t))
 	read := readJUnit(t, dir)
 	suite := read.Suites[len(read.Suites)-1]

@@ -177,14 +177,15 @@ func statuslessLines(now observe.Snapshot, names map[string][]string, has, have 
 	return lines
 }
 
-// SkipUnhealthy notes that the run has ended before objects could become healthy, or exist: none is judged for that.
-func (s *State) SkipUnhealthy() {
+// SkipUnhealthy notes that objects need not be healthy: none is judged for that. missing says why those of manifests need
+// not exist; it may be empty.
+func (s *State) SkipUnhealthy(missing string) {
 	s.unjudged = true
 	for i := range s.cases {
 		c := &s.cases[i]
 		switch {
-		case c.gone != (health.Ref{}):
-			c.skipped = "not applied"
+		case c.gone != (health.Ref{}) && missing != "":
+			c.skipped = missing
 		case c.failure != "":
 			c.skipped = "not judged: " + c.failure
 		}

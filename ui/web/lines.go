@@ -69,7 +69,7 @@ type list struct {
 func (l *list) has(r *observe.Record) bool {
 	l.reported = l.reported || reportsWrites(r)
 	c, isCall := r.Event.(*observe.Called)
-	return ui.WorthOf(r.Event) == ui.Line && !(isCall && ui.RemovedNothing(c, l.reported))
+	return ui.WorthOf(r.Event) == ui.Line && !(isCall && c.RemovedNothing(l.reported))
 }
 
 func reportsWrites(r *observe.Record) bool {
