@@ -144,9 +144,13 @@ func (w *write) lastEvent(to time.Time, is func(*event) bool) (last *event) {
 	return last
 }
 
-// isReceived reports whether an event is of what another client has changed in the namespace of the written object or
-// outside of any, or in any if the written one is outside, except for what the control plane adds to each namespace.
+// isReceived reports whether an event, which the process of the write may have received, is of what another client has changed in
+// the namespace of the written object or outside of any, or in any if the written one is outside, except for what the control plane
+// adds to each namespace.
 func (w *write) isReceived(e *event) bool {
+	if !w.isWorkers && !w.process.MayBe(e.process) {
+		return false
+	}
 	isDefault := e.change == observe.Added && defaultObjects[e.resource] == e.name
 	return (e.namespace == "" || w.object.Namespace == "" || e.namespace == w.object.Namespace) && w.isOthers(e) && !isDefault
 }
@@ -253,9 +257,9 @@ func (w *write) mayFollowWithOther(e *event, of *candidates) bool {
 }
 
 // isByTimer reports whether a write for an event that the program has made follows from a timer rather than from what another
-// client has changed before: that was long ago, or is not known. What creates an object repeats nothing.
+// client has changed before: that was long ago, or is not known, or the write undoes it. What creates an object repeats nothing.
 func (w *write) isByTimer(e *event) bool {
-	return w.existed && w.versions.made(e) && w.began.Sub(w.versions.originOf(e)) > maxReaction
+	return w.versions.made(e) && (w.deletes || w.existed && w.began.Sub(w.versions.originOf(e)) > maxReaction)
 }
 
 // isOfChild reports whether an event that the program has not made is of an object with an owner, and neither of the written
@@ -305,6 +309,7 @@ type write struct {
 	existed         bool // the object did before
 	isDuplicate     bool // it has failed to create the object, which existed
 	isStatus        bool // it is of the status only
+	deletes         bool
 	routine         bool // no worker waits for it
 	dryRun          bool
 	baseEvent       *event      // with which the client has received the version that it changes; nil if it is not known
@@ -339,6 +344,7 @@ func newWrite(r *request, answer recording.ResponseSummary) *write {
 	w := &write{
 		process: r.process, object: c.Object, target: c.Object.GroupResource() + "/" + c.Subresource + "/" + c.Object.Key(),
 		began: c.Began, answered: c.Began.Add(c.Took), failed: c.IsFailure(), isStatus: c.Subresource == "status", conflict: c.Conflict, routine: c.IsRoutine(),
+		deletes: c.Verb == "delete" || c.Verb == "deletecollection",
 		existed: c.Verb != "create" && !observe.Creates(c.Verb, c.Subresource, c.Status) && c.Status != http.StatusNotFound,
 	}
 	w.isDuplicate = c.Verb == "create" && answer.Reason == string(metav1.StatusReasonAlreadyExists)
@@ -482,7 +488,8 @@ func (cl *client) watchesOf(r *request, wr *write) (list []*watch, isKnown bool)
 		return own, true
 	default:
 		wr.isWorkers = isHTTP1 && cl.isOfWorker(wr, all)
-		return all, isHTTP1 && len(all) == 0 || wr.isWorkers
+		isOfRunBefore := func(w *watch) bool { return !w.ended.IsZero() && !w.process.MayBe(wr.process) }
+		return slices.DeleteFunc(all, isOfRunBefore), isHTTP1 && len(all) == 0 || wr.isWorkers
 	}
 	selected := map[selection]bool{}
 	for _, w := range onConn(cl.watches, conn) {
