@@ -22,8 +22,10 @@ import (
 // otherwise the plugin itself.
 func notingPlugin(plugin admission.Interface, name string) admission.Interface {
 	switch name {
-	case mutatingwebhook.PluginName, validatingwebhook.PluginName:
+	case mutatingwebhook.PluginName:
 		return webhookPlugin{plugin}
+	case validatingwebhook.PluginName:
+		return forcingPlugin{webhookPlugin{plugin}}
 	case mutatingpolicy.PluginName:
 		return policyPlugin{plugin}
 	}

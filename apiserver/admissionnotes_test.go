@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apiserver/pkg/admission"
 	mutatingwebhook "k8s.io/apiserver/pkg/admission/plugin/webhook/mutating"
 	validatingwebhook "k8s.io/apiserver/pkg/admission/plugin/webhook/validating"
@@ -90,7 +91,8 @@ func TestWebhooksAreNoted(t *testing.T) {
 		} {
 			var served observe.ServedCall
 			count, err := 0, error(nil)
-			served.Serve("client", func() { err = call(annotated{count: &count}) })
+			write := annotated{admission.NewAttributesRecord(nil, nil, schema.GroupVersionKind{}, "", "", schema.GroupVersionResource{}, "", admission.Create, nil, false, nil), &count}
+			served.Serve("client", func() { err = call(write) })
 			if got := served.Webhooks(); err != nil || !reflect.DeepEqual(got, want) {
 				t.Errorf("%s, %s: got %+v, want %+v: %v", name, what, got, want, err)
 			}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"testing"
 
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apiserver/pkg/admission"
 	validatingwebhook "k8s.io/apiserver/pkg/admission/plugin/webhook/validating"
 	"k8s.io/apiserver/pkg/authentication/user"
@@ -25,6 +26,8 @@ type requestOf struct {
 }
 
 func (r requestOf) GetUserInfo() user.Info { return &user.DefaultInfo{Name: r.name} }
+
+func (requestOf) GetOperationOptions() runtime.Object { return nil }
 
 // A restore, too, completes what the API server needs when webhooks of the restored state refuse it.
 func TestOwnWritesAreExemptAfterARestore(t *testing.T) {

@@ -27,9 +27,15 @@ func readConditions(u *unstructured.Unstructured) []metav1.Condition {
 	if err != nil {
 		return nil // the conditions have an unknown form
 	}
+	value, _, _ := unstructured.NestedFieldNoCopy(u.Object, "status", "conditions")
+	raw, _ := value.([]any)
 	list := make([]metav1.Condition, len(found.Status.Conditions))
 	for i, c := range found.Status.Conditions {
 		list[i] = metav1.Condition{Type: c.Type, Status: metav1.ConditionStatus(c.Status), Reason: c.Reason, Message: c.Message}
+		if i < len(raw) {
+			fields, _ := raw[i].(map[string]any)
+			list[i].ObservedGeneration, _ = fields["observedGeneration"].(int64) // which kstatus does not read
+		}
 	}
 	return list
 }

@@ -53,13 +53,9 @@ func staleConditions(u *unstructured.Unstructured) string {
 	if _, has, err := unstructured.NestedFieldNoCopy(u.Object, "status", "observedGeneration"); has || err != nil || !slices.ContainsFunc(u.GetManagedFields(), isOfStatus) {
 		return ""
 	}
-	value, _, _ := unstructured.NestedFieldNoCopy(u.Object, "status", "conditions")
-	conditions, _ := value.([]any)
 	var latest int64
-	for _, c := range conditions {
-		fields, _ := c.(map[string]any)
-		observed, _ := fields["observedGeneration"].(int64)
-		latest = max(latest, observed)
+	for _, c := range readConditions(u) {
+		latest = max(latest, c.ObservedGeneration)
 	}
 	if latest == 0 || latest >= u.GetGeneration() {
 		return ""

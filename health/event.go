@@ -57,7 +57,7 @@ func conditionTime(u *unstructured.Unstructured, text string) (since time.Time) 
 	}
 	for _, c := range found.Status.Conditions {
 		said := words.OneLine(joinReason(c.Reason, c.Message))
-		if said != "" && (text == said || strings.HasSuffix(text, ": "+said)) && c.LastTransitionTime.After(since) {
+		if said != "" && (text == said || strings.HasSuffix(text, ": "+said) || strings.HasSuffix(text, "; "+said)) && c.LastTransitionTime.After(since) {
 			since = c.LastTransitionTime.Time
 		}
 	}

@@ -13,6 +13,8 @@ import (
 	"github.com/ctrlplane/ctrlplane/internal/kinds"
 )
 
+const unwrittenStatus = "no client has written its status"
+
 // addMissingStatus notes that no client has reported the state of a custom resource whose kind has a status. resource is
 // that of the kind; empty if the kind has no status.
 func (s *State) addMissingStatus(u *unstructured.Unstructured, resource string) {
@@ -31,7 +33,7 @@ func (s *State) addMissingStatus(u *unstructured.Unstructured, resource string) 
 		joint = "; "
 	}
 	if content, _ := u.Object["status"].(map[string]any); len(content) > 0 { // the defaults of its schema
-		missing = "no client has written its status"
+		missing = unwrittenStatus
 	}
 	s.Message += joint + missing
 }

@@ -4,9 +4,11 @@ import (
 	"strings"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/cli-utils/pkg/kstatus/status"
 
+	"github.com/ctrlplane/ctrlplane/internal/kinds"
 	"github.com/ctrlplane/ctrlplane/internal/words"
 )
 
@@ -92,6 +94,7 @@ func StateOf(u *unstructured.Unstructured) State {
 	} else {
 		s.setResult(u, result)
 	}
+	s.addSuspension(u)
 	return s
 }
 
@@ -110,8 +113,37 @@ func (s *State) setResult(u *unstructured.Unstructured, r *status.Result) {
 // object's conditions, it includes the reason, and those of the conditions that it names. For kinds of Kubernetes, kstatus makes up
 // a condition, whose reason is left out.
 func resultMessage(u *unstructured.Unstructured, r *status.Result) string {
-	if status.GetLegacyConditionsFn(u) == nil && len(r.Conditions) == 1 && r.Conditions[0].Message == r.Message {
-		return joinReason(r.Conditions[0].Reason, expandConditions(u, r.Message))
+	if status.GetLegacyConditionsFn(u) != nil || len(r.Conditions) != 1 || r.Conditions[0].Message != r.Message {
+		return r.Message
 	}
-	return r.Message
+	c, found := tellingCondition(u, r)
+	switch {
+	case found:
+		return joinReason(c.Reason, expandConditions(u, c.Message))
+	case isUnobserved(u) && LacksStatus(u): // its generation is a default of its schema
+		return unwrittenStatus
+	}
+	return joinReason(r.Conditions[0].Reason, expandConditions(u, r.Message))
+}
+
+// tellingCondition returns the condition that says more of why a custom resource is not ready than what kstatus goes by: that Ready is
+// False while it is being reconciled, and whatever says so while its controller has not set the observedGeneration of its status.
+// Those of Flux set that, before a first success and after a change, once they have succeeded; conditions have one of their own.
+func tellingCondition(u *unstructured.Unstructured, r *status.Result) (metav1.Condition, bool) {
+	if r.Status != InProgress || !kinds.IsCustom(kindOf(u)) {
+		return metav1.Condition{}, false
+	}
+	wanted := []metav1.Condition{{Type: "Ready", Status: metav1.ConditionFalse}}
+	if isUnobserved(u) {
+		wanted = append(wanted, metav1.Condition{Type: "Stalled", Status: metav1.ConditionTrue},
+			metav1.Condition{Type: "Reconciling", Status: metav1.ConditionTrue}, metav1.Condition{Type: "Ready", Status: metav1.ConditionUnknown})
+	}
+	for _, w := range wanted {
+		c, found := findCondition(u, w.Type)
+		isCurrent := c.ObservedGeneration == u.GetGeneration() || c.ObservedGeneration == 0 && !isUnobserved(u)
+		if found && c.Status == w.Status && c.Message != "" && isCurrent {
+			return c, true
+		}
+	}
+	return metav1.Condition{}, false
 }

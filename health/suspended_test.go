@@ -95,3 +95,25 @@ func TestExamineSaysWhatSuspends(t *testing.T) {
 		}
 	}
 }
+
+// Of a custom resource that is not healthy it is said that it is suspended: its controller may do nothing for it.
+func TestSuspendedAndNotReady(t *testing.T) {
+	const notReady = `{type: Ready, status: "False", reason: HealthCheckFailed, message: timed out, lastTransitionTime: "2026-01-01T00:01:00Z"}`
+	for name, test := range map[string]struct{ spec, condition, want string }{
+		"suspended":             {"{suspend: true}", notReady, "suspended: spec.suspend is true; HealthCheckFailed: timed out"},
+		"paused":                {"{paused: true}", notReady, "paused: spec.paused is true; HealthCheckFailed: timed out"},
+		"paused, without words": {"{paused: true}", `{type: Ready, status: "False"}`, "paused: spec.paused is true"},
+		"not":                   {"{suspend: false}", notReady, "HealthCheckFailed: timed out"},
+		"ready":                 {"{suspend: true}", `{type: Ready, status: "True"}`, "Resource is Ready"},
+	} {
+		object := `{apiVersion: example.com/v1, kind: Widget, metadata: {namespace: shop, name: w}, spec: ` + test.spec + `, status: {conditions: [` + test.condition + `]}}`
+		c := newCluster(t, object, warning("w", "Older", "of before", "2026-01-01T00:00:00Z"))
+		c.serve("example.com/v1", "widgets", "Widget", true)
+		if got := StateOf(parseObject(t, object)).Message; got != test.want {
+			t.Errorf("%s: state: %s", name, got)
+		}
+		if s, err := c.Examine(t.Context(), "Widget", "shop", "w"); err != nil || test.condition == notReady && s.Message != test.want {
+			t.Errorf("%s: examined: %s, %v", name, s.Message, err)
+		}
+	}
+}

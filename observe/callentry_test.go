@@ -15,7 +15,7 @@ func fullCall(t *testing.T, now time.Time) Called {
 	c := Called{
 		Controller: "c", Verb: "update", Object: Object{"apps", "deployments", "Deployment", "default", "web", "u1"}, Subresource: "status", Version: "v1",
 		Status: 409, Began: now.Add(-time.Second), Took: time.Millisecond, Held: time.Second, ResourceVersion: "7", Selected: true, Aggregated: true, Conflict: true, Canceled: true, DryRun: true,
-		Error: "failed", Wrote: []Written{{"pods", "default", "web-1", "8", true}}, Sync: 1, AfterSync: 2, Client: &Caller{User: "admin"}, FieldManager: "kubectl",
+		Error: "failed", Wrote: []Written{{"pods", "default", "web-1", "8", true, &ForcedFields{Managers: []string{"flux"}}}}, Sync: 1, AfterSync: 2, Client: &Caller{User: "admin"}, FieldManager: "kubectl",
 		Cause: 3, Event: &KubernetesEvent{Type: "Warning"}, BoundTo: "n1", TakenBy: "n2", Unexplained: &Received{Change: Added}, Owner: &Object{Name: "o"}, UnknownSync: "s/site/4", ReadVersion: "6",
 		Webhooks: []Webhook{{Name: "w.example.com", Outcome: WebhookIgnored}}, Warnings: []string{"unknown field"},
 	}
@@ -40,8 +40,8 @@ func TestCallEntriesAreComplete(t *testing.T) {
 		calls = append(calls, with, without)
 	}
 	itself, core, other := full, full, full
-	itself.Wrote = []Written{{"deployments.apps", "default", "web", "7", false}}
-	core.Object, core.Wrote = Object{Resource: "pods", Name: "p"}, []Written{{"pods", "", "p", "7", false}}
+	itself.Wrote = []Written{{"deployments.apps", "default", "web", "7", false, nil}}
+	core.Object, core.Wrote = Object{Resource: "pods", Name: "p"}, []Written{{"pods", "", "p", "7", false, nil}}
 	other.Began = full.Began.In(time.FixedZone("there", 3600)).Round(0) // as another process reports it
 	event, lease := full, full
 	event.Object, lease.Object = Object{Group: "events.k8s.io", Resource: "events"}, Object{Group: "coordination.k8s.io", Resource: "leases"}

@@ -18,6 +18,7 @@ type callRun struct {
 	late func([]Written) // set by end before runAnswered
 
 	webhooks atomic.Pointer[[]Webhook]
+	forced   atomic.Pointer[forcedApply]
 }
 
 const (
@@ -59,6 +60,7 @@ func (s StorageWrite) Stored(w Written) {
 	if !s.IsRecorded() {
 		return
 	}
+	w.Forced = s.call.forcedWith(w)
 	if s.call.hasFirst.CompareAndSwap(false, true) {
 		s.call.first[0] = w
 		s.call.firstKnown.Store(true)

@@ -291,6 +291,8 @@ type Written struct {
 	Name            string `json:"name"`
 	ResourceVersion string `json:"resourceVersion"`
 	Deleted         bool   `json:"deleted,omitempty"`
+	// Forced is what a server-side apply has taken by force from other field managers with this version; nil if nothing.
+	Forced *ForcedFields `json:"forced,omitempty"`
 }
 
 // VersionNumber returns the number of a resource version, by which versions are ordered; 0 if it is not a number, and so not

@@ -27,7 +27,7 @@ func TestRecordJSON(t *testing.T) {
 			NoExecute: &NoExecute{Taints: []string{"k=v:NoExecute"}, Tolerations: []Toleration{{"k", "Exists", "v", new(int64(1))}}}},
 		`"called","failed":true,"controller":"c","verb":"update","object":` + object + `,"subresource":"status","status":409,"began":"2026-01-02T03:04:05.006Z","tookNanos":5,"conflict":true,"error":"no","wrote":[{"resource":"replicasets.apps","namespace":"default","name":"a","resourceVersion":"9","deleted":true}],"sync":3,"afterSync":2,"takenBy":"b"}`: &Called{
 			Controller: "c", Verb: "update", Object: web, Subresource: "status", Status: 409, Began: at, Took: 5, Conflict: true, Error: "no", Sync: 3, AfterSync: 2, TakenBy: "b",
-			Wrote: []Written{{"replicasets.apps", "default", "a", "9", true}}},
+			Wrote: []Written{{"replicasets.apps", "default", "a", "9", true, nil}}},
 		`"synced","failed":true,"controller":"c","queue":"q","id":3,"key":"default/web","keyBasis":"log","add":6,"lastAdd":7,"cause":2,"causeSync":1,"timed":true,"sure":true,"waitedNanos":4,"tookNanos":5,"retried":true,"due":"2026-01-02T03:04:05.006Z","error":"no","reads":1,"writes":2}`: &Synced{
 			"c", "q", 3, "default/web", BasisLog, 6, 7, 2, 1, true, true, 4, 5, true, at, "no", 1, 2},
 		`"logged","controller":"c","level":-4,"message":"m","attrs":[{"key":"k","value":"v"}],"sync":3}`: &Logged{"c", -4, "m", []Attr{{"k", "v"}}, 3},

@@ -214,8 +214,19 @@ func DescribeLastRequest(c observe.Client) string {
 	if c.Last == nil {
 		return ""
 	}
-	request, status := describeRequest(c.Last, observe.Object.GroupResource, func(status int) string { return fmt.Sprintf("%d %s", status, http.StatusText(status)) })
+	request, status := describeRequest(c.Last, observe.Object.GroupResource, func(status int) string { return fmt.Sprintf("%d %s", status, failureText(c.Last)) })
 	return request + " " + status
+}
+
+// failureText says in a few words why a request has failed. Of the reasons for 409 only one is a conflict that is counted as such.
+func failureText(l *observe.Called) string {
+	switch {
+	case l.Status == http.StatusConflict && strings.Contains(l.Error, "conflict with \""): // upstream's message for a server-side apply
+		return "fields of another manager"
+	case l.Status == http.StatusConflict && strings.Contains(l.Error, "already exists"):
+		return "Already Exists"
+	}
+	return http.StatusText(l.Status)
 }
 
 // ShortRequest describes a request without the API group and the text of the status, which it returns separately: "patch sites

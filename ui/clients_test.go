@@ -129,6 +129,22 @@ func TestLastRequestNamesTheGroup(t *testing.T) {
 	}
 }
 
+// Not each 409 is a conflict that counts in CONFLICTS: it is said of which kind it is.
+func TestLastRequestNamesTheConflict(t *testing.T) {
+	for want, last := range map[string]observe.Called{
+		"conflict":                      {Status: 409, Conflict: true, Error: "the object has been modified"},
+		"409 fields of another manager": {Status: 409, Error: `Apply failed with 1 conflict: conflict with "flux": .data.k`},
+		"409 Already Exists":            {Status: 409, Error: `configmaps "a" already exists`},
+		"409 Conflict":                  {Status: 409, Error: "the UID in the precondition does not match"},
+		"404 Not Found":                 {Status: 404, Error: `configmaps "a" not found`},
+	} {
+		last.Verb, last.Object = "patch", observe.Object{Resource: "configmaps", Namespace: "shop", Name: "a"}
+		if got := DescribeLastRequest(observe.Client{Last: &last}); got != "patch configmaps shop/a "+want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}
+
 // The table fits 100 columns and cuts nothing, whatever the last request was about.
 func TestClientsFit(t *testing.T) {
 	watch := func(resources ...string) (list []observe.ClientWatch) {

@@ -104,9 +104,11 @@ func (g *graph) addCall(r *observe.Record, c *observe.Called) {
 		Error:           c.Error,
 		BoundTo:         c.BoundTo,
 		Webhooks:        c.Webhooks,
+		Forced:          c.Forced(),
 		Warnings:        c.Warnings,
 
 		version:          c.Version,
+		manager:          c.FieldManager,
 		uid:              c.Object.UID,
 		wrote:            c.Wrote,
 		claimedCause:     c.Cause,

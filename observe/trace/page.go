@@ -155,6 +155,9 @@ func (p phrases) stepFacts(n *Node) (facts [][2]string) {
 	for _, w := range n.Webhooks {
 		add("Admission", describeWebhook(w))
 	}
+	if n.Forced != nil {
+		add("Forced", describeForced(n.Forced))
+	}
 	for _, w := range n.Warnings {
 		add("Warning", w)
 	}

@@ -24,6 +24,10 @@ func (n *Node) sameLine() string {
 	for _, w := range n.Webhooks {
 		s += fmt.Sprint(" ", w)
 	}
+	if n.Forced != nil {
+		s += fmt.Sprint(" ", *n.Forced)
+	}
+	s += n.managerNote()
 	if len(n.Warnings) > 0 {
 		s += fmt.Sprintf(" %q", n.Warnings)
 	}

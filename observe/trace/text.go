@@ -252,14 +252,17 @@ func (p *painter) laterNote(it item) string {
 	return " and, " + p.formatDuration(later) + " later"
 }
 
-// answerNotes says what webhooks and policies did to a write, other than to refuse it, what its answer warns of, and that a
-// heartbeat is missing, which no event says.
+// answerNotes says what webhooks and policies did to a write, other than to refuse it, what it has taken from other field
+// managers, what its answer warns of, and that a heartbeat is missing, which no event says.
 func (n *Node) answerNotes() (notes []string) {
 	if by := n.silentSince; by != nil {
 		notes = append(notes, "no heartbeat of "+words.OneLine(n.Object.Name)+" had arrived since "+words.OneLine(by.laneName())+" "+pastTense(by.Verb)+" it")
 	}
 	for _, w := range n.Webhooks {
 		notes = append(notes, describeWebhook(w))
+	}
+	if n.Forced != nil {
+		notes = append(notes, describeForced(n.Forced))
 	}
 	for _, w := range n.Warnings {
 		notes = append(notes, "the API server warned: "+words.OneLine(w))
@@ -268,7 +271,6 @@ func (n *Node) answerNotes() (notes []string) {
 }
 
 func describeWebhook(w observe.Webhook) string {
-	const most = 4 // fields
 	name := "webhook " + words.OneLine(w.Name)
 	if w.Outcome == observe.WebhookIgnored {
 		return name + " could not be called and was ignored"
@@ -277,10 +279,16 @@ func describeWebhook(w observe.Webhook) string {
 	if w.Name == "" { // one or more
 		text = "MutatingAdmissionPolicies have changed the object"
 	}
-	for i, f := range w.Fields[:min(most, len(w.Fields))] {
+	return text + listFields(w.Fields, w.MoreFields)
+}
+
+// listFields lists the first of some paths of fields, after a colon, with the number of the others.
+func listFields(fields []string, more int) (text string) {
+	const most = 4
+	for i, f := range fields[:min(most, len(fields))] {
 		text += [...]string{": ", ", "}[min(i, 1)] + words.OneLine(f)
 	}
-	if more := len(w.Fields) - most + w.MoreFields; more > 0 {
+	if more += max(len(fields)-most, 0); more > 0 {
 		text += ", and " + words.Count(more, "other field")
 	}
 	return text

@@ -2,6 +2,7 @@ package trace
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -16,8 +17,12 @@ type warnedWrite struct {
 	at   time.Time
 }
 
+// advice matches warnings that say how the author of a program should change it. They come with each write, whatever state the
+// object is in: trace has them.
+var advice = regexp.MustCompile(`prefer a domain-qualified finalizer name|\bdeprecated\b`)
+
 // DescribeWarnings says what the API server warned the clients of which have written an object, in the answer to their last write
-// of it, or of a subresource, one sentence each. It leaves out kubectl and ctrlplane, which print warnings for their users.
+// of it, or of a subresource, one sentence each. It leaves out advice, and kubectl and ctrlplane, which print warnings for their users.
 func DescribeWarnings(records []observe.Record, about observe.Object, s Style) (list []string) {
 	var last []warnedWrite
 	for i := range records {
@@ -39,7 +44,8 @@ func DescribeWarnings(records []observe.Record, about observe.Object, s Style) (
 	}
 	for _, w := range last {
 		program := observe.ProgramOf(w.call.Controller)
-		if len(w.call.Warnings) == 0 || program == "kubectl" || program == "ctrlplane" {
+		warnings := slices.DeleteFunc(slices.Clone(w.call.Warnings), advice.MatchString)
+		if len(warnings) == 0 || program == "kubectl" || program == "ctrlplane" {
 			continue
 		}
 		did := "last " + pastTense(w.call.Verb) + " it"
@@ -50,7 +56,7 @@ func DescribeWarnings(records []observe.Record, about observe.Object, s Style) (
 			did = "last " + pastTense(w.call.Verb) + " its " + words.OneLine(w.call.Subresource)
 		}
 		said := fmt.Sprintf("The API server warned %s when that %s, at %s: %s",
-			words.OneLine(w.call.Controller), did, s.FormatClock(w.at), words.OneLine(strings.Join(w.call.Warnings, "; ")))
+			words.OneLine(w.call.Controller), did, s.FormatClock(w.at), words.OneLine(strings.Join(warnings, "; ")))
 		if !strings.HasSuffix(said, "…") { // otherwise its end is missing
 			said += "."
 		}

@@ -14,6 +14,7 @@ func TestWarningsOfWrites(t *testing.T) {
 	}
 	const operator, unknown = "shop-operator (bob)", `unknown field "status.extra"`
 	created, warned := of("kubectl (bob)", "create", "", 201), of(operator, "update", "status", 200, unknown)
+	const advised = `metadata.finalizers: "finalizers.fluxcd.io": prefer a domain-qualified finalizer name including a path (/) to avoid accidental conflicts with other finalizer writers`
 	const said = `The API server warned shop-operator (bob) when that last updated its status, at 12:00:02.000: unknown field "status.extra".`
 	for name, tc := range map[string]struct {
 		calls []observe.Called // one a second
@@ -27,6 +28,8 @@ func TestWarningsOfWrites(t *testing.T) {
 		"made again by a controller": {[]observe.Called{created, warned, of("replicaset-controller", "create", "", 201)}, nil},
 		"of what it has created":     {[]observe.Called{of(operator, "create", "", 201, "a", "b")}, []string{"The API server warned shop-operator (bob) when that created it, at 12:00:01.000: a; b."}},
 		"of what is longer":          {[]observe.Called{of(operator, "create", "", 201, "see htt…")}, []string{"The API server warned shop-operator (bob) when that created it, at 12:00:01.000: see htt…"}},
+		"advice":                     {[]observe.Called{created, of(operator, "update", "", 200, advised, "example.com/v1 Site is deprecated; use v2")}, nil},
+		"advice and more":            {[]observe.Called{created, of(operator, "update", "status", 200, advised, unknown)}, []string{said}},
 		"a user":                     {[]observe.Called{of("kubectl (bob)", "create", "", 201, "deprecated")}, nil},
 	} {
 		clients := make([]string, len(tc.calls))

@@ -87,7 +87,7 @@ func (p phrases) describeWrite(n *Node) string {
 	case n.foundGone():
 		return p.shortWrite(n)
 	case n.Failed && !n.isStored():
-		return fmt.Sprintf("failed to %s: %s", p.requestName(n), p.describeFailure(n))
+		return fmt.Sprintf("failed to %s: %s", p.requestName(n)+n.managerNote(), p.describeFailure(n))
 	}
 	s := p.whatWasDone(n)
 	gone := n.Gone && n.Kind == Call && n.Object.Name != ""
@@ -141,7 +141,7 @@ func (p phrases) whatWasDone(n *Node) string {
 	case n.Selected:
 		return "deleted " + p.selectedObjects(n.Object)
 	}
-	return p.writeVerb(n) + " " + p.targetName(n)
+	return p.writeVerb(n) + " " + p.targetName(n) + n.managerNote()
 }
 
 // selectedObjects names the objects of a collection that a delete with a selector is for.

@@ -21,6 +21,7 @@ func TestOnOneControlPlane(t *testing.T) {
 		{"status", testStatus},
 		{"read-only verbs", testReadOnlyVerbs},
 		{"explain", testExplain},
+		{"field managers", testFieldManagers},
 		{"addresses of load balancers", testLoadBalancerRangeExhausted},
 	} {
 		t.Run(tc.name, func(t *testing.T) { tc.test(t, p) })

@@ -114,6 +114,9 @@ func (m model) addCallFields(l *fieldList, e *observe.Called, item feedItem) {
 		if w.Deleted {
 			what += ", deleted"
 		}
+		if f := w.Forced; f != nil {
+			what += ", forced away from " + strings.Join(f.Managers, ", ") + ": " + strings.Join(f.Fields, ", ")
+		}
 		l.add("wrote", what)
 	}
 	if e.Client != nil {
