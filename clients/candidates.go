@@ -208,9 +208,12 @@ func (w *write) currentRun(related *event, isFinished bool) *event {
 	if isFinished && w.repeated.cause != nil {
 		return w.repeated.cause
 	}
-	for _, r := range slices.Backward(w.runs) {
-		if last := r.cause.lastRun(w); isFinished && last.hasWrittenOneOf(&w.names) && w.mayContinue(r, last, maxWork) {
-			return r.cause
+	if isFinished {
+		names := w.namesOfObject()
+		for _, r := range slices.Backward(w.runs) {
+			if last := r.cause.lastRun(w); !w.versions.made(r.cause) && last.hasWrittenOneOf(names) && w.mayContinue(r, last, maxWork) {
+				return r.cause
+			}
 		}
 	}
 	for _, r := range slices.Backward(w.runs) {
@@ -239,6 +242,16 @@ func (w *write) isOfSameSync(e *event, last *writeRun) bool {
 		return false
 	}
 	return e.version == last.made || !w.busy.parallel && w.versions.made(e) && e.seen().After(last.began)
+}
+
+// namesOfObject returns what the written object names. The answer to a deletion rarely has that, but its last version has.
+func (w *write) namesOfObject() *namespacedNames {
+	if w.deletes {
+		if last := w.lastEvent(w.began, func(e *event) bool { return e.isOf(w.object) }); last != nil {
+			return &namespacedNames{w.object.Namespace, last.names}
+		}
+	}
+	return &w.names
 }
 
 // mayContinue reports whether the program had seen the cause of a run when the write began, and it may belong to the run.

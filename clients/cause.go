@@ -144,9 +144,13 @@ func (w *write) lastEvent(to time.Time, is func(*event) bool) (last *event) {
 	return last
 }
 
-// isReceived reports whether an event is of what another client has changed in the namespace of the written object or
-// outside of any, or in any if the written one is outside, except for what the control plane adds to each namespace.
+// isReceived reports whether an event, which the process of the write may have received, is of what another client has changed in
+// the namespace of the written object or outside of any, or in any if the written one is outside, except for what the control plane
+// adds to each namespace.
 func (w *write) isReceived(e *event) bool {
+	if !w.isWorkers && !w.process.MayBe(e.process) {
+		return false
+	}
 	isDefault := e.change == observe.Added && defaultObjects[e.resource] == e.name
 	return (e.namespace == "" || w.object.Namespace == "" || e.namespace == w.object.Namespace) && w.isOthers(e) && !isDefault
 }
@@ -254,12 +258,12 @@ func (w *write) mayFollowWithOther(e *event, of *candidates) bool {
 
 // isByTimer reports whether a write follows from a timer rather than from an event of those for which the program has ended its
 // work. That of its own write may still wait while it has not been idle since, if that follows from what another client has
-// changed a short time ago. What creates an object repeats nothing.
+// changed a short time ago, and is not undone. What creates an object repeats nothing.
 func (w *write) isByTimer(e *event) bool {
-	if !w.existed {
+	if !w.existed && !w.deletes {
 		return w.isOfChild(e)
 	}
-	return !w.versions.made(e) || w.idle.to.After(e.seen()) || w.began.Sub(w.versions.originOf(e)) > maxReaction
+	return w.deletes || !w.versions.made(e) || w.idle.to.After(e.seen()) || w.began.Sub(w.versions.originOf(e)) > maxReaction
 }
 
 // isOfChild reports whether an event that the program has not made is of an object with an owner, and neither of the written
@@ -309,6 +313,7 @@ type write struct {
 	existed         bool // the object did before
 	isDuplicate     bool // it has failed to create the object, which existed
 	isStatus        bool // it is of the status only
+	deletes         bool
 	routine         bool // no worker waits for it
 	dryRun          bool
 	baseEvent       *event      // with which the client has received the version that it changes; nil if it is not known
@@ -343,6 +348,7 @@ func newWrite(r *request, answer recording.ResponseSummary) *write {
 	w := &write{
 		process: r.process, object: c.Object, target: c.Object.GroupResource() + "/" + c.Subresource + "/" + c.Object.Key(),
 		began: c.Began, answered: c.Began.Add(c.Took), failed: c.IsFailure(), isStatus: c.Subresource == "status", conflict: c.Conflict, routine: c.IsRoutine(),
+		deletes: c.Verb == "delete" || c.Verb == "deletecollection",
 		existed: c.Verb != "create" && !observe.Creates(c.Verb, c.Subresource, c.Status) && c.Status != http.StatusNotFound,
 	}
 	w.isDuplicate = c.Verb == "create" && answer.Reason == string(metav1.StatusReasonAlreadyExists)
@@ -492,7 +498,8 @@ func (cl *client) watchesOf(r *request, wr *write) (list []*watch, isKnown bool)
 		return own, true
 	default:
 		wr.isWorkers = isHTTP1 && cl.isOfWorker(wr, all)
-		return all, isHTTP1 && len(all) == 0 || wr.isWorkers
+		isOfRunBefore := func(w *watch) bool { return !w.ended.IsZero() && !w.process.MayBe(wr.process) }
+		return slices.DeleteFunc(all, isOfRunBefore), isHTTP1 && len(all) == 0 || wr.isWorkers
 	}
 	selected := map[selection]bool{}
 	for _, w := range onConn(cl.watches, conn) {

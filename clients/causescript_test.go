@@ -2,6 +2,7 @@ package clients
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"io"
 	"net/http"
@@ -30,6 +31,7 @@ type script struct {
 	agent     string            // of what follows; "" = operatorAgent
 	who       user.Info         // of what follows; nil = operator
 	forwarded string            // for whom a proxy sends what follows
+	closes    bool              // the program ends its watches, not the server
 }
 
 // tally counts the writes of a script by how well their likely cause is known.
@@ -96,8 +98,11 @@ func (s *script) watched(path string) (send func(typ, object string), end func()
 	frames, sent, stop := make(chan string), make(chan struct{}), make(chan struct{})
 	began, ended := make(chan struct{}), make(chan struct{})
 	req, who := s.newRequest(http.MethodGet, path, ""), s.user()
+	ctx, leave := context.WithCancel(req.Context())
+	req = req.WithContext(ctx)
 	go func() {
 		defer close(ended)
+		defer leave()
 		s.clients.Handle(httptest.NewRecorder(), req, who, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", "application/json;stream=watch")
 			w.WriteHeader(http.StatusOK)
@@ -114,7 +119,13 @@ func (s *script) watched(path string) (send func(typ, object string), end func()
 		}))
 	}()
 	<-began
-	end = sync.OnceFunc(func() { close(stop); <-ended })
+	end = sync.OnceFunc(func() {
+		if s.closes {
+			leave()
+		}
+		close(stop)
+		<-ended
+	})
 	s.Cleanup(end)
 	return func(typ, object string) { frames <- frame(typ, object); <-sent }, end
 }
@@ -199,6 +210,14 @@ func TestCausesOfScriptedPrograms(t *testing.T) {
 		"a Namespace per tenant":            {playTenant, tally{right: 3, unknown: 1}},
 		"GitOps":                            {playGitOps, tally{right: 1, unknown: 4}},
 		"GitOps by labels":                  {playGitOpsByLabels, tally{right: 9}},
+		"GitOps that prunes":                {func(s *script) { playPrune(s, 22_000) }, tally{right: 14}},
+		"GitOps that prunes after long":     {func(s *script) { playPrune(s, 77_000) }, tally{right: 14}},
+		"a deletion seconds later":          {func(s *script) { playDeletionLater(s, 5000) }, tally{right: 2}},
+		"a deletion after a minute":         {func(s *script) { playDeletionLater(s, 61_000) }, tally{right: 2}},
+		"a command that waits for a hook":   {playHook, tally{right: 4}},
+		"the next run of a command":         {playNextRun, tally{right: 2}},
+		"a watch closed beside another one": {playWatchClosed, tally{right: 1}},
+		"killed while it writes":            {playKilledInWrite, tally{right: 1}},
 		"an audit":                          {playAudit, tally{right: 27}},
 		"a certificate":                     {playCertificate, tally{right: 5}},
 		"a new leader":                      {playNewLeader, tally{right: 8}},
@@ -488,7 +507,7 @@ func playDrain(s *script) {
 	s.write("", "PATCH", claims+"/c1/status", marked(claim(14)))
 }
 
-// A program watches until a condition is true, ends the watch, and writes.
+// A watch ends just before its program writes, as one with a time limit does.
 func playWatchUntil(s *script) {
 	send, end := s.watched(sites + "?watch=1")
 	send("MODIFIED", site(7))

@@ -59,9 +59,8 @@ type client struct {
 	watched map[string]bool // resources whose last watch has ended
 	// watchBegan is when the first of watches was opened, or what it replaced over the same connection.
 	watchBegan time.Time
-	// watchEnded is when the last of watches ended, and endedConn was its connection.
-	watchEnded time.Time
-	endedConn  string
+	lastEnded  *watch // the last of watches; nil if none has ended
+	outlived   bool   // see noteOutlived
 	busy       period
 	idle       idlePeriod
 	runs       [keptRuns]startedRun // in a ring
@@ -213,7 +212,10 @@ func (cl *client) snapshot(now time.Time) observe.Client {
 	case !began.IsZero():
 		v.WatchBegan = began
 	default:
-		v.WatchEnded = later(cl.watchEnded, ended)
+		v.WatchEnded, v.OutlivesWatches = ended, cl.outlived
+		if cl.lastEnded != nil {
+			v.WatchEnded = later(cl.lastEnded.ended, ended)
+		}
 	}
 	v.Refused = cl.refused.describe(v.WatchEnded, now, refusedOften)
 	for _, w := range cl.watches {
@@ -228,7 +230,7 @@ func (cl *client) addWatch(w *watch) {
 	w.client = cl
 	cl.polls.forget(w.Resource)
 	cl.mu.Lock()
-	if len(cl.watches) == 0 && w.conn != cl.endedConn { // of a process that has begun
+	if len(cl.watches) == 0 && (cl.lastEnded == nil || w.conn != cl.lastEnded.conn) { // of a process that has begun
 		cl.watchBegan = w.Since
 		cl.begun, cl.busy.late = nil, false
 	}
@@ -238,6 +240,7 @@ func (cl *client) addWatch(w *watch) {
 			before = append(before, ended)
 		}
 	}
+	cl.outlived = false
 	cl.watches = append(cl.watches, w)
 	delete(cl.watched, w.Resource)
 	cl.mu.Unlock()
@@ -285,17 +288,6 @@ func (cl *client) mayReact() bool {
 	return len(cl.watches)+len(cl.ended)+len(cl.lists) > 0
 }
 
-// watchesFor returns the watches whose events a write may follow, also such that have ended. The caller holds the lock.
-func (cl *client) watchesFor(wr *write) []*watch {
-	list := slices.Clone(cl.watches)
-	for _, w := range cl.ended {
-		if w.isFollowedBy(wr) {
-			list = append(list, w)
-		}
-	}
-	return list
-}
-
 // keepEnded keeps a watch that has ended, as a write may be the reaction to its events. The caller holds the lock.
 func (cl *client) keepEnded(w *watch) {
 	if len(cl.ended) >= maxEnded {
@@ -321,7 +313,7 @@ func (cl *client) keepEnded(w *watch) {
 func (cl *client) removeWatch(w *watch) {
 	cl.mu.Lock()
 	now := time.Now()
-	w.ended = now
+	w.ended, w.closed, w.gone = now, w.gone() != nil, nil
 	cl.watches = slices.DeleteFunc(cl.watches, func(other *watch) bool { return other == w })
 	cl.keepEnded(w)
 	isWatched := slices.ContainsFunc(cl.watches, func(other *watch) bool { return other.Resource == w.Resource })
@@ -331,7 +323,7 @@ func (cl *client) removeWatch(w *watch) {
 	isLast := !slices.ContainsFunc(cl.watches, func(other *watch) bool { return other.conn == w.conn })
 	none := len(cl.watches) == 0
 	if none {
-		cl.watchEnded, cl.endedConn = now, w.conn
+		cl.lastEnded = w
 	}
 	cl.mu.Unlock()
 	if isLast {

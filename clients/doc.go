@@ -10,7 +10,8 @@
 //
 // The files:
 //
-//   - who sends a request: clients.go (Handle), client.go, name.go, genericagent.go, connection.go;
+//   - who sends a request: clients.go (Handle), client.go, name.go, genericagent.go, connection.go, and command.go tells a command
+//     from an operator;
 //   - what is recorded of it: request.go, with sentbody.go, list.go, refusal.go, hijack.go, ratelimit.go; watch.go and
 //     frames.go are for watches, unopened.go for lists before them, polls.go for lists in place of them, unanswered.go for
 //     writes until their answer;
