@@ -223,7 +223,7 @@ func (w *write) currentRun(related *event, isFinished bool) *event {
 			limit = maxPause
 		case isFinished && w.isAlone(related) && w.isFollowUp(r.cause, last):
 			limit = usualPause
-		case isFinished && r.cause.isUnknown():
+		case isFinished && (r.cause.isUnknown() || w.isNamespace(r.cause)), w.isOfSameSync(related, &last):
 			limit = w.client.pauseLimit()
 		case isFinished && last.prompt:
 			limit = busyGap
@@ -233,6 +233,15 @@ func (w *write) currentRun(related *event, isFinished bool) *event {
 		}
 	}
 	return nil
+}
+
+// isOfSameSync reports whether an event is of what a run has made, and may not be what hands over to another controller, as a
+// status or the creation of the written object does: the same sync may go on with the write.
+func (w *write) isOfSameSync(e *event, last *writeRun) bool {
+	if e == nil || e.isOf(w.object) || w.versions.madeStatus(e) {
+		return false
+	}
+	return e.version == last.made || !w.busy.parallel && w.versions.made(e) && e.seen().After(last.began)
 }
 
 // namesOfObject returns what the written object names. The answer to a deletion rarely has that, but its last version has.
@@ -470,12 +479,16 @@ func (c *candidates) handedOver(w *write) (last *event) {
 }
 
 // listedOwner returns the owner of the written object that the program has found when it started and has not worked for,
-// unless it has worked for that object: the last run was for another one that it has found, and that is only named in it.
+// unless it has worked for that object: the last run was for another one that it has found, and that is only named in it. If that
+// only names the written object, whose status is written, it returns that: the program works for all that it has found.
 func (c *candidates) listedOwner(w *write) *event {
 	if c.last == nil || c.last.change != observe.Listed || c.last.isRelatedTo(w.object, w.owners) {
 		return nil
 	}
-	i := slices.IndexFunc(c.listed, func(e *event) bool { return isOwner(w.owners, e.uid) && e.lastRun(w).answered.IsZero() })
+	isItself := w.isStatus && w.isOnlyNamedBy(c.last)
+	i := slices.IndexFunc(c.listed, func(e *event) bool {
+		return (isOwner(w.owners, e.uid) || isItself && e.isOf(w.object)) && e.lastRun(w).answered.IsZero()
+	})
 	if i < 0 {
 		return nil
 	}

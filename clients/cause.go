@@ -235,7 +235,7 @@ func (w *write) choose(c *candidates) (cause *event, woken bool) {
 	if related == nil {
 		return w.candidates(w.ofNamespace, w.isNamespace).choose(w), false
 	}
-	if w.mayFollowWithOther(related, of) || (w.isByTimer(related) || w.isOfChild(related)) && of.isFinished(related, w) {
+	if w.mayFollowWithOther(related, of) || w.isByTimer(related) && of.isFinished(related, w) {
 		return nil, false
 	}
 	return related, false
@@ -249,17 +249,21 @@ func (w *write) mayFollowWithOther(e *event, of *candidates) bool {
 	if w.idle.to.Sub(idleSince) <= maxWork || e.change == observe.Listed || len(e.lastRun(w).targets) > 0 || w.isOthers(e) && e.isOf(w.object) {
 		return false // a sync of the object itself may take that long before it writes
 	}
-	return slices.ContainsFunc(w.events, func(other *event) bool {
+	return w.isOnlyNamedBy(e) || slices.ContainsFunc(w.events, func(other *event) bool {
 		isLater := w.isOthers(other) && other.seen().After(e.seen()) && w.isInNamespaceOf(other) && other.uid != e.uid
 		r := other.lastRun(w)
 		return isLater && len(r.targets) > 0 && w.began.Sub(r.answered) <= maxSettle
 	})
 }
 
-// isByTimer reports whether a write for an event that the program has made follows from a timer rather than from what another
-// client has changed before: that was long ago, or is not known, or the write undoes it. What creates an object repeats nothing.
+// isByTimer reports whether a write follows from a timer rather than from an event of those for which the program has ended its
+// work. That of its own write may still wait while it has not been idle since, if that follows from what another client has
+// changed a short time ago, and is not undone. What creates an object repeats nothing.
 func (w *write) isByTimer(e *event) bool {
-	return w.versions.made(e) && (w.deletes || w.existed && w.began.Sub(w.versions.originOf(e)) > maxReaction)
+	if !w.existed && !w.deletes {
+		return w.isOfChild(e)
+	}
+	return w.deletes || !w.versions.made(e) || w.idle.to.After(e.seen()) || w.began.Sub(w.versions.originOf(e)) > maxReaction
 }
 
 // isOfChild reports whether an event that the program has not made is of an object with an owner, and neither of the written
@@ -374,6 +378,12 @@ func newWrite(r *request, answer recording.ResponseSummary) *write {
 // owned by it or by one of its owners, or is named in the answer, as its owner may be, or has no owner and names the written one.
 func (w *write) isRelatedTo(e *event) bool {
 	return e.isRelatedTo(w.object, w.owners) || e.isNamedIn(&w.names) || e.isOwnedByNamed(&w.names) || e.isNaming(&w.mentioned)
+}
+
+// isOnlyNamedBy reports whether all that relates an event to the write is that its object has a text which is called as the written
+// object, as it may by chance.
+func (w *write) isOnlyNamedBy(e *event) bool {
+	return !e.isRelatedTo(w.object, w.owners) && !e.isNamedIn(&w.names) && !e.isOwnedByNamed(&w.names)
 }
 
 // isNamespace reports whether an event is of the namespace of the written object.

@@ -208,7 +208,7 @@ func testCauseBySelector(t *testing.T) {
 		sendRoute(frame("MODIFIED", object("Route", "main", "r1", fmt.Sprint(30+i))))
 	}
 	write("u1")
-	// An event long before is a cause only if nothing has arrived meanwhile: a timer may have repeated the work.
+	// An event long before is no cause: a timer may have repeated the work.
 	time.Sleep(2 * time.Second)
 	sendSite(frame("MODIFIED", object("Site", "site-u1", "u1", "10")))
 	write("u1")
@@ -222,7 +222,7 @@ func testCauseBySelector(t *testing.T) {
 	sendRoute(frame("MODIFIED", object("Route", "main", "r1", "12")))
 	f.operate("POST", sites, 201, object("Site", "new", "u9", "13")) // of its own accord
 	want := slices.Concat([]string{"Site ns/site-u1 added 7", "Site ns/site-u2 added 7"}, slices.Repeat([]string{"Route ns/main updated 20"}, 4), slices.Repeat([]string{"Route ns/main updated 21"}, 4), []string{
-		"after 4ms Route ns/main updated", "Site ns/site-u1 updated 10", "Site ns/site-u1 updated 10", "after 1.004s Route ns/main updated", "after 0s Route ns/main updated",
+		"after 4ms Route ns/main updated", "Site ns/site-u1 updated 10", "after 9.008s Site ns/site-u1 updated", "after 1.004s Route ns/main updated", "after 0s Route ns/main updated",
 	})
 	if diff := cmp.Diff(want, f.causes("shop-operator")); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
@@ -501,7 +501,9 @@ func testCausesOfTimers(t *testing.T) {
 			version := 200 + 10*round + i
 			f.operate("PATCH", fmt.Sprintf("%s/site-%02d/status", sites, i), 200, numbered("Site", i, version))
 			sendSite(frame("MODIFIED", numbered("Site", i, version)))
-			want = append(want, fmt.Sprintf("Site ns/site-%02d", i))
+			if round == 0 {
+				want = append(want, fmt.Sprintf("Site ns/site-%02d", i))
+			}
 		}
 		time.Sleep(5 * time.Second)
 	}
@@ -510,6 +512,7 @@ func testCausesOfTimers(t *testing.T) {
 	for i, cause := range got { // which event of the Site does not matter
 		got[i] = strings.Join(strings.Fields(cause)[:2], " ")
 	}
+	got = slices.DeleteFunc(got, func(cause string) bool { return strings.HasPrefix(cause, "after ") })
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}

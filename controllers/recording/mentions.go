@@ -119,7 +119,7 @@ func isNamespaceOf(member, name []byte) bool {
 
 // mentionsInJSON takes each string, also the names of members with a string: those of a map may be names of objects. Other
 // names of members are those of fields, which objects may have by chance, as they may the elements of a list that is not one
-// of names or keys. The API server writes its field sets with a colon, in strings that begin so.
+// of names or keys, and the key of a value in a Secret or a store. The API server writes its field sets with a colon, in strings that begin so.
 func mentionsInJSON(found []Mention, data []byte, most int) []Mention {
 	var member, lastMember []byte // whose string follows, or a list of strings
 	var last pair
@@ -140,7 +140,7 @@ func mentionsInJSON(found []Mention, data []byte, most int) []Mention {
 		data = data[length+1:]
 		isMember, hasString := followingString(data)
 		isNamed := bytes.HasSuffix(member, []byte("ame")) && length > 0
-		isCounted := !isMember && (member != nil || isOfNames(lastMember) || bytes.IndexByte(text, '/') > 0) || hasString
+		isCounted := !isMember && (member != nil && string(member) != "key" || isOfNames(lastMember) || bytes.IndexByte(text, '/') > 0) || hasString
 		if (isMention(length) || isNamed) && isCounted && (length < 2 || text[1] != ':') {
 			found = append(found, Mention(maphash.Bytes(mentionSeed, text)))
 		}
