@@ -1,6 +1,7 @@
 package clients
 
 import (
+	"cmp"
 	"slices"
 	"sync"
 	"time"
@@ -209,11 +210,8 @@ func (w *write) currentRun(related *event, isFinished bool) *event {
 		return w.repeated.cause
 	}
 	if isFinished {
-		names := w.namesOfObject()
-		for _, r := range slices.Backward(w.runs) {
-			if last := r.cause.lastRun(w); !w.versions.made(r.cause) && last.hasWrittenOneOf(names) && w.mayContinue(r, last, maxWork) {
-				return r.cause
-			}
+		if e := w.causeOfNamed(); e != nil {
+			return e
 		}
 	}
 	for _, r := range slices.Backward(w.runs) {
@@ -242,6 +240,22 @@ func (w *write) isOfSameSync(e *event, last *writeRun) bool {
 		return false
 	}
 	return e.version == last.made || !w.busy.parallel && w.versions.made(e) && e.seen().After(last.began)
+}
+
+// causeOfNamed returns the cause of the last run that has written an object which the written one names, as a sync writes the
+// status of its object before what that is for; nil if there is none. The event of such a status is one only if no other is.
+func (w *write) causeOfNamed() (own *event) {
+	names := w.namesOfObject()
+	for _, r := range slices.Backward(w.runs) {
+		if last := r.cause.lastRun(w); !last.hasWrittenOneOf(names) || !w.mayContinue(r, last, maxWork) {
+			continue
+		}
+		if !w.versions.made(r.cause) {
+			return r.cause
+		}
+		own = cmp.Or(own, r.cause)
+	}
+	return own
 }
 
 // namesOfObject returns what the written object names. The answer to a deletion rarely has that, but its last version has.
