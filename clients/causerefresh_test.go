@@ -174,3 +174,20 @@ func playNewNamespace(s *script, name string, later int) {
 	ms(8)
 	work(fmt.Sprintf("Namespace %s added 30", name), name, 40)
 }
+
+// A program that has written one object twice at once, and with it has several controllers, creates again what a user deletes.
+func playDeletedChild(s *script) {
+	sendExternal, sendSecret := s.watch(externals+"?watch=1"), s.watch(secretsNS+"?watch=1")
+	s.playShared(s.watch(sites + "?watch=1"))
+	const added = "ExternalSecret ns/tick added 7"
+	sendExternal("ADDED", external("tick", "st", "remote", 7))
+	ms(4)
+	s.write(added, "POST", secretsNS, secretOf("tick", 8))
+	sendSecret("ADDED", secretOf("tick", 8))
+	ms(5000)
+	sendSecret("DELETED", secretOf("tick", 9))
+	ms(4)
+	again := strings.Replace(secretOf("tick", 10), `"c-tick"`, `"c-again"`, 1)
+	s.write("Secret ns/tick deleted 9", "POST", secretsNS, again)
+	sendSecret("ADDED", again)
+}

@@ -265,6 +265,7 @@ func TestCausesOfScriptedPrograms(t *testing.T) {
 		"a refresh of what was listed":      {playRefreshOfListed, tally{right: 5}},
 		"a key called as the object":        {func(s *script) { playKeyOfStore(s, false) }, tally{right: 3}},
 		"such a key in a checked object":    {func(s *script) { playKeyOfStore(s, true) }, tally{right: 4}},
+		"a deleted child of shared objects": {playDeletedChild, tally{right: 4}},
 		"names at the start":                {playNamesAtStart, tally{right: 7}},
 		"a new Namespace":                   {func(s *script) { playNewNamespace(s, "team-2", 30) }, tally{right: 13}},
 		"a new Namespace, two letters":      {func(s *script) { playNewNamespace(s, "t2", 30) }, tally{right: 13}},

@@ -83,9 +83,9 @@ func TestLikelyCausesOfOperatorsAreTrue(t *testing.T) {
 	}{
 		{"Argo Rollouts", readTraffic(t, "testdata/operators/argo-rollouts.jsonl.gz"), 21, 4},
 		{"cert-manager", certManager, 78, 8},
-		{"cert-manager with one user agent", oneAgent, 44, 15},
+		{"cert-manager with one user agent", oneAgent, 47, 15},
 		{"Karpenter", readTraffic(t, "testdata/operators/karpenter.jsonl.gz"), 143, 7},
-		{"External Secrets", readTraffic(t, "testdata/operators/external-secrets.jsonl.gz"), 115, 16},
+		{"External Secrets", readTraffic(t, "testdata/operators/external-secrets.jsonl.gz"), 117, 16},
 		{"Cluster API", readTraffic(t, "testdata/operators/cluster-api.jsonl.gz"), 124, 142},
 	} {
 		t.Run(test.name, func(t *testing.T) {

@@ -69,7 +69,14 @@ func (w *write) isNear(e *event) bool {
 
 // isNearest reports whether an event is of the written object, its owner, or what it owns.
 func (w *write) isNearest(e *event) bool {
-	return e.isOf(w.object) || isOwner(w.owners, e.uid) || e.isOwnedBy(w.object.UID)
+	return e.isOf(w.object) || w.isOfReplaced(e) || isOwner(w.owners, e.uid) || e.isOwnedBy(w.object.UID)
+}
+
+// isOfReplaced reports whether an event is the deletion of an object in whose place the write creates another one.
+func (w *write) isOfReplaced(e *event) bool {
+	o := w.object
+	o.UID = ""
+	return !w.existed && e.change == observe.Deleted && e.isOf(o)
 }
 
 // isOwnReport reports whether an event is of a status that the program has written itself, and of an object that is only named.
