@@ -492,16 +492,15 @@ func (c *candidates) handedOver(w *write) (last *event) {
 	return last
 }
 
-// listedOwner returns the owner of the written object that the program has found when it started and has not worked for,
-// unless it has worked for that object: the last run was for another one that it has found, and that is only named in it. If that
-// only names the written object, whose status is written, it returns that: the program works for all that it has found.
+// listedOwner returns the owner of the written object, or the object itself if it has none, that the program has found when it
+// started and has not worked for: the last run was for another one that it has found, and which is neither of these.
 func (c *candidates) listedOwner(w *write) *event {
 	if c.last == nil || c.last.change != observe.Listed || c.last.isRelatedTo(w.object, w.owners) {
 		return nil
 	}
-	isItself := w.isStatus && w.isOnlyNamedBy(c.last)
 	i := slices.IndexFunc(c.listed, func(e *event) bool {
-		return (isOwner(w.owners, e.uid) || isItself && e.isOf(w.object)) && e.lastRun(w).answered.IsZero()
+		isIt := isOwner(w.owners, e.uid) || len(w.owners) == 0 && e.isOf(w.object)
+		return isIt && e.lastRun(w).answered.IsZero()
 	})
 	if i < 0 {
 		return nil
