@@ -302,6 +302,7 @@ type write struct {
 	workBegan       time.Time // when the client had begun to make one request after the other, such as reads
 	failed          bool
 	conflict        bool // the object had been modified
+	held            bool // an intervention has held or delayed it
 	existed         bool // the object did before
 	isDuplicate     bool // it has failed to create the object, which existed
 	isStatus        bool // it is of the status only
@@ -324,6 +325,7 @@ type write struct {
 	busy         period       // the last one before the write
 	idle         idlePeriod   // the last one before the write
 	runs         []startedRun // the last ones, some of which may have begun after the write
+	heldReads    heldTimes    // before the write
 }
 
 // namespacedNames are the names in an object of a namespace.
@@ -338,7 +340,7 @@ func newWrite(r *request, answer recording.ResponseSummary) *write {
 	c := r.call
 	w := &write{
 		process: r.process, object: c.Object, target: c.Object.GroupResource() + "/" + c.Subresource + "/" + c.Object.Key(),
-		began: c.Began, answered: c.Began.Add(c.Took), failed: c.IsFailure(), isStatus: c.Subresource == "status", conflict: c.Conflict, routine: c.IsRoutine(),
+		began: c.Began, answered: c.Began.Add(c.Took), failed: c.IsFailure(), isStatus: c.Subresource == "status", conflict: c.Conflict && !c.IsInjected(), held: c.Held > 0, routine: c.IsRoutine(),
 		existed: c.Verb != "create" && !observe.Creates(c.Verb, c.Subresource, c.Status) && c.Status != http.StatusNotFound,
 	}
 	w.isDuplicate = c.Verb == "create" && answer.Reason == string(metav1.StatusReasonAlreadyExists)
