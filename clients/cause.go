@@ -144,11 +144,16 @@ func (w *write) lastEvent(to time.Time, is func(*event) bool) (last *event) {
 	return last
 }
 
-// isReceived reports whether an event is of what another client has changed in the namespace of the written object or
-// outside of any, or in any if the written one is outside, except for what the control plane adds to each namespace.
+// isReceived reports whether an event is of what another client has changed in the namespace of the written object, or in the
+// written Namespace, or outside of any, or in any if the written object is outside, except for what the control plane adds to each
+// namespace.
 func (w *write) isReceived(e *event) bool {
+	namespace := w.object.Namespace
+	if w.object.IsNamespace() {
+		namespace = w.object.Name
+	}
 	isDefault := e.change == observe.Added && defaultObjects[e.resource] == e.name
-	return (e.namespace == "" || w.object.Namespace == "" || e.namespace == w.object.Namespace) && w.isOthers(e) && !isDefault
+	return (e.namespace == "" || namespace == "" || e.namespace == namespace) && w.isOthers(e) && !isDefault
 }
 
 // defaultObjects are the names, by resource, of what controllers create in each namespace.
