@@ -144,16 +144,19 @@ func (w *write) lastEvent(to time.Time, is func(*event) bool) (last *event) {
 	return last
 }
 
-// isReceived reports whether an event is of what another client has changed in the namespace of the written object, or in the
-// written Namespace, or outside of any, or in any if the written object is outside, except for what the control plane adds to each
-// namespace.
+// isReceived reports whether an event is of what another client has changed in the namespace of the written object or
+// outside of any, or in any if the written one is outside, except for what the control plane adds to each namespace.
 func (w *write) isReceived(e *event) bool {
-	namespace := w.object.Namespace
-	if w.object.IsNamespace() {
-		namespace = w.object.Name
-	}
 	isDefault := e.change == observe.Added && defaultObjects[e.resource] == e.name
-	return (e.namespace == "" || namespace == "" || e.namespace == namespace) && w.isOthers(e) && !isDefault
+	return (e.namespace == "" || w.isIn("") || w.isIn(e.namespace)) && w.isOthers(e) && !isDefault
+}
+
+// isIn reports whether the written object is in a namespace, or is that itself.
+func (w *write) isIn(namespace string) bool {
+	if w.object.IsNamespace() {
+		return w.object.Name == namespace
+	}
+	return w.object.Namespace == namespace
 }
 
 // defaultObjects are the names, by resource, of what controllers create in each namespace.
@@ -345,9 +348,10 @@ func newWrite(r *request, answer recording.ResponseSummary) *write {
 	c := r.call
 	w := &write{
 		process: r.process, object: c.Object, target: c.Object.GroupResource() + "/" + c.Subresource + "/" + c.Object.Key(),
-		began: c.Began, answered: c.Began.Add(c.Took), failed: c.IsFailure(), isStatus: c.Subresource == "status", conflict: c.Conflict && !c.IsInjected(), held: c.Held > 0, routine: c.IsRoutine(),
+		began: c.Began, answered: c.Began.Add(c.Took), failed: c.IsFailure(), isStatus: c.Subresource == "status", conflict: c.Conflict, routine: c.IsRoutine(),
 		existed: c.Verb != "create" && !observe.Creates(c.Verb, c.Subresource, c.Status) && c.Status != http.StatusNotFound,
 	}
+	w.conflict, w.held = w.conflict && !c.IsInjected(), c.Held > 0
 	w.isDuplicate = c.Verb == "create" && answer.Reason == string(metav1.StatusReasonAlreadyExists)
 	if w.object.IsNamespace() { // its request claims to be in that namespace
 		w.object.Namespace = ""

@@ -319,10 +319,10 @@ func (r *request) findCause(answer recording.ResponseSummary) {
 func (r *request) noteEffects(now time.Time) {
 	c, cl := r.call, r.client
 	cl.countCall(c, now)
-	cl.noteHeld(c)
 	if r.sync != nil && r.isWorthRecording() {
 		cl.reports.countCall(r.sync, c)
 	}
+	cl.noteHeld(c)
 	if c.Verb == "get" || c.Verb == "list" {
 		cl.noteRead(c)
 	}
