@@ -47,6 +47,9 @@ func (cl *client) likelyCause(r *request, answer recording.ResponseSummary) (seq
 	if len(w.watches) == 0 {
 		return 0, nil
 	}
+	if cl != r.client { // another user of the process writes to namespaces that it has not asked for
+		w.ofNamespace = nil
+	}
 	w.baseEvent = w.findBase()
 	w.leaveOutUnknown()
 	c := w.candidates(w.related, w.isRelatedTo)

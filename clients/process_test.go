@@ -60,6 +60,7 @@ func TestCausesOfProcesses(t *testing.T) {
 		"a list before a restore":     {playListBeforeRestore, tally{right: 1}},
 		"another user":                {func(s *script) { playOtherUser(s, "1") }, tally{right: 4}},
 		"another user's process":      {func(s *script) { playOtherUser(s, "2") }, tally{right: 4}},
+		"another user's namespace":    {playOtherUsersNamespace, tally{right: 1}},
 		"another user in a test":      {playOtherUserOfTest, tally{right: 1}},
 		"many connections":            {playConnections, tally{right: 5}},
 		"and another process":         {playConnectionsOfOthers, tally{right: 2}},
@@ -244,6 +245,16 @@ func playOtherUser(s *script, process string) {
 	s.isProcess(process)
 	s.conn, s.who = "10.0.0.1:2", admin
 	s.write(of("Site ns/shop updated 10"), "PUT", settings+"/of-shop", ofShop("ConfigMap", 12))
+}
+
+// What a process writes with another identity is not because the namespace in which it does so was created.
+func playOtherUsersNamespace(s *script) {
+	s.isProcess("1")
+	s.conn = "10.0.0.1:1"
+	s.watch(namespaces+"?watch=1")("ADDED", `{"kind":"Namespace","metadata":{"name":"ns","uid":"n1","resourceVersion":"6"}}`)
+	ms(1000)
+	s.conn, s.who = "10.0.0.1:2", admin
+	s.write("", "POST", settings, object("ConfigMap", "pushed", "c1", "8"))
 }
 
 // An operator in the process of a test watches with a user of its own. What the test writes follows from nothing.
