@@ -60,10 +60,11 @@ type period struct {
 	late bool
 }
 
-// answeredWrite is a write of an object, and when it was answered.
+// answeredWrite is a write of an object, and when it was answered. An intervention may have held it.
 type answeredWrite struct {
 	object   observe.Object
 	answered time.Time
+	held     bool
 }
 
 // idlePeriod is the last time that a client has made no write for more than maxWork; from is zero before the first write.
@@ -86,7 +87,8 @@ func (cl *client) noteBusy(w *write) {
 		}
 	}
 	w.busy = before
-	w.oldest = w.began.Add(-maxReaction)
+	w.heldReads = slices.Clone(cl.heldReads)
+	w.oldest = cl.held.before(w.began, maxReaction)
 	if cl.leaderSince.After(w.oldest) { // what it has received as a standby waits until then
 		w.oldest = time.Time{}
 	}
@@ -95,7 +97,7 @@ func (cl *client) noteBusy(w *write) {
 		w.workBegan = cl.active.from
 	}
 	w.idle = cl.idle
-	if w.began.Sub(before.to) > maxWork {
+	if w.since(before.to) > maxWork {
 		w.idle = idlePeriod{before.to, w.began}
 	} else if w.began.After(w.idle.from) && w.began.Before(w.idle.to) { // a later one was answered before
 		w.idle.to = w.began
@@ -110,9 +112,9 @@ func (cl *client) noteBusy(w *write) {
 	}
 	cl.busy.parallel = before.parallel || w.began.Before(before.to)
 	cl.busy.shared = before.shared || slices.ContainsFunc(cl.wrote[:], func(o answeredWrite) bool {
-		return o.answered.After(w.began) && o.object.Same(w.object)
+		return o.answered.After(w.began) && !o.held && !w.held && o.object.Same(w.object)
 	})
-	cl.wrote[cl.nextWrote%len(cl.wrote)] = answeredWrite{w.object, w.answered}
+	cl.wrote[cl.nextWrote%len(cl.wrote)] = answeredWrite{w.object, w.answered, w.held}
 	cl.nextWrote++
 	w.busy.parallel, w.busy.shared, w.busy.late = cl.busy.parallel, cl.busy.shared, cl.busy.late
 	cl.busy.to = later(before.to, w.answered)
@@ -158,7 +160,7 @@ func (cl *client) noteContinued(w *write) {
 	if len(cl.pauses) == keptPauses {
 		cl.pauses = slices.Delete(cl.pauses, 0, 1)
 	}
-	cl.pauses = append(cl.pauses, w.began.Sub(before.to))
+	cl.pauses = append(cl.pauses, w.since(before.to))
 	if !before.parallel && !before.from.IsZero() && before.from.Before(cl.busy.from) {
 		cl.busy.from = before.from
 	}
@@ -193,7 +195,7 @@ func (c *candidates) isFinished(best *event, w *write) bool {
 	if isPending && !c.free.After(best.seen()) {
 		return false
 	}
-	return w.began.Sub(later(best.seen(), c.free)) > maxWork && !c.isContinuedBy(w)
+	return w.since(later(best.seen(), c.free)) > maxWork && !c.isContinuedBy(w)
 }
 
 // isOthers reports whether an event is of what another client has changed, and a program may work for it.
@@ -525,7 +527,7 @@ func (cl *client) pauseLimit() time.Duration {
 func (c *candidates) isBegunBy(queued []*event, w *write) bool {
 	ended := later(c.free, c.read)
 	return slices.ContainsFunc(queued, func(e *event) bool {
-		since, pause := w.began.Sub(e.seen()), w.began.Sub(ended)
+		since, pause := w.began.Sub(e.seen()), w.since(ended)
 		return e.seen().After(ended) && (e == w.baseEvent && since <= promptTime/2 || since <= busyGap && w.isOthers(e) && pause > w.client.pauseLimit())
 	})
 }
@@ -538,7 +540,7 @@ func (c *candidates) isContinuedWithOwn(w *write) bool {
 		return false
 	}
 	r := c.last.lastRun(w)
-	pause := w.began.Sub(r.answered)
+	pause := w.since(r.answered)
 	return !r.failed && pause >= 0 && pause <= maxPause && !base.seen().Before(r.taken) &&
 		slices.ContainsFunc(w.laterVersions(), func(e *event) bool { return e.at.Add(cacheDelay).Before(r.answered) })
 }

@@ -47,6 +47,9 @@ func (cl *client) likelyCause(r *request, answer recording.ResponseSummary) (seq
 	if len(w.watches) == 0 {
 		return 0, nil
 	}
+	if cl != r.client { // another user of the process writes to namespaces that it has not asked for
+		w.ofNamespace = nil
+	}
 	w.baseEvent = w.findBase()
 	w.leaveOutUnknown()
 	c := w.candidates(w.related, w.isRelatedTo)
@@ -152,7 +155,15 @@ func (w *write) isReceived(e *event) bool {
 		return false
 	}
 	isDefault := e.change == observe.Added && defaultObjects[e.resource] == e.name
-	return (e.namespace == "" || w.object.Namespace == "" || e.namespace == w.object.Namespace) && w.isOthers(e) && !isDefault
+	return (e.namespace == "" || w.isIn("") || w.isIn(e.namespace)) && w.isOthers(e) && !isDefault
+}
+
+// isIn reports whether the written object is in a namespace, or is that itself.
+func (w *write) isIn(namespace string) bool {
+	if w.object.IsNamespace() {
+		return w.object.Name == namespace
+	}
+	return w.object.Namespace == namespace
 }
 
 // defaultObjects are the names, by resource, of what controllers create in each namespace.
@@ -310,6 +321,7 @@ type write struct {
 	workBegan       time.Time // when the client had begun to make one request after the other, such as reads
 	failed          bool
 	conflict        bool // the object had been modified
+	held            bool // an intervention has held or delayed it
 	existed         bool // the object did before
 	isDuplicate     bool // it has failed to create the object, which existed
 	isStatus        bool // it is of the status only
@@ -333,6 +345,7 @@ type write struct {
 	busy         period       // the last one before the write
 	idle         idlePeriod   // the last one before the write
 	runs         []startedRun // the last ones, some of which may have begun after the write
+	heldReads    heldTimes    // before the write
 }
 
 // namespacedNames are the names in an object of a namespace.
@@ -351,6 +364,7 @@ func newWrite(r *request, answer recording.ResponseSummary) *write {
 		deletes: c.Verb == "delete" || c.Verb == "deletecollection",
 		existed: c.Verb != "create" && !observe.Creates(c.Verb, c.Subresource, c.Status) && c.Status != http.StatusNotFound,
 	}
+	w.conflict, w.held = w.conflict && !c.IsInjected(), c.Held > 0
 	w.isDuplicate = c.Verb == "create" && answer.Reason == string(metav1.StatusReasonAlreadyExists)
 	if w.object.IsNamespace() { // its request claims to be in that namespace
 		w.object.Namespace = ""

@@ -354,6 +354,18 @@ func testCauseThatAnotherControllerHasMade(t *testing.T) {
 	}
 }
 
+// Where the cause of a write of a Namespace is not known, the last event is one in that or outside of any.
+func TestLastEventOfANamespace(t *testing.T) {
+	f := newFixture(t)
+	send := f.watchToTheEnd("/apis/example.com/v1/sites?watch=1")
+	send(frame("MODIFIED", strings.ReplaceAll(object("Site", "near", "u1", "7"), `"ns"`, `"one"`)))
+	send(frame("MODIFIED", strings.ReplaceAll(object("Site", "far", "u2", "8"), `"ns"`, `"two"`)))
+	f.operate("PATCH", namespaces+"/one", 200, `{"kind":"Namespace","metadata":{"name":"one","uid":"n1","resourceVersion":"9"}}`)
+	if got := f.causes(""); len(got) != 1 || !strings.HasSuffix(got[0], "Site one/near updated") {
+		t.Errorf("got %q", got)
+	}
+}
+
 // A program that reports its syncs makes the other writes outside of its controllers, as a test that runs an operator: they may
 // follow from an event only if the program has received one of a related object.
 func TestWriteBesideReportedSyncs(t *testing.T) { synctest.Test(t, testWriteBesideReportedSyncs) }

@@ -75,6 +75,8 @@ type client struct {
 	pauses     []time.Duration // the last ones within runs of writes
 	begun      []bool          // of the last runs of writes, whether they began long after their causes although the client was idle
 	active     period          // in which it has made one request after the other, reads included
+	// held are the times in which calls were held, and heldReads those of reads.
+	held, heldReads heldTimes
 	// leaderSince is when it began to lead: it has taken a Lease.
 	leaderSince time.Time
 }

@@ -123,9 +123,12 @@ func (c *Clients) Handle(w http.ResponseWriter, req *http.Request, who user.Info
 
 // completeRequest adds what is known of the process and of the storage.
 func (c *Clients) completeRequest(r *request) {
+	if r.call.IsWrite() && !isUnauthenticated(r.call.Client.User) {
+		r.otherUsers = c.otherUsersOf(r)
+	}
 	switch {
 	case isUnauthenticated(r.call.Client.User):
-	case r.call.Verb == "list", r.watch != nil, r.call.IsWrite() && r.client.mayReact():
+	case r.call.Verb == "list", r.watch != nil, r.call.IsWrite() && (len(r.otherUsers) > 0 || r.client.mayReact()):
 		r.process = c.processOf(r.req)
 	}
 	if r.process == nil && r.req.ProtoMajor >= 2 {

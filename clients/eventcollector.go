@@ -41,7 +41,7 @@ func (cl *client) collectEvents(r *request, w *write) {
 	if !isKnown {
 		return
 	}
-	if r.call.Status != http.StatusConflict {
+	if r.call.Status != http.StatusConflict || r.call.IsInjected() {
 		w.completeUnsent(r.hasSentObject())
 	}
 	c := &eventCollector{relatives: w.newRelatives(), watched: map[string]int{}, sent: map[sentOnce]int{}}

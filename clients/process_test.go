@@ -58,6 +58,10 @@ func TestCausesOfProcesses(t *testing.T) {
 		"before a restore":            {playBeforeRestore, tally{right: 4}},
 		"a failure before a restore":  {playFailureBeforeRestore, tally{right: 2}},
 		"a list before a restore":     {playListBeforeRestore, tally{right: 1}},
+		"another user":                {func(s *script) { playOtherUser(s, "1") }, tally{right: 4}},
+		"another user's process":      {func(s *script) { playOtherUser(s, "2") }, tally{right: 4}},
+		"another user's namespace":    {playOtherUsersNamespace, tally{right: 1}},
+		"another user in a test":      {playOtherUserOfTest, tally{right: 1}},
 		"many connections":            {playConnections, tally{right: 5}},
 		"and another process":         {playConnectionsOfOthers, tally{right: 2}},
 		"of unknown processes":        {playConnectionsOfUnknown, tally{right: 2}},
@@ -210,6 +214,57 @@ func playLongWorkOfUnknown(s *script) {
 		ms(800)
 		s.write(siteAdded, "POST", services, owned("Service", strings.Repeat("w", i+1), strings.Repeat("s", i+1), "9"))
 	}
+}
+
+// A process watches with one identity, and writes with another one, too, each over a connection of its own.
+func playOtherUser(s *script, process string) {
+	of := func(cause string) string {
+		if process == "1" {
+			return cause
+		}
+		return "none"
+	}
+	s.isProcess("1")
+	s.conn = "10.0.0.1:1"
+	send := s.watch(sites + "?watch=1")
+	send("MODIFIED", site(7))
+	ms(4)
+	s.isProcess(process)
+	s.conn, s.who = "10.0.0.1:2", admin
+	s.write(of(updated), "POST", settings, ofShop("ConfigMap", 8))
+	ms(4)
+	s.isProcess("1")
+	s.conn, s.who = "10.0.0.1:1", nil
+	s.write(updated, "PATCH", sites+"/shop/status", site(9))
+	send("MODIFIED", site(9))
+	ms(3000)
+	send("MODIFIED", site(10))
+	ms(4)
+	s.write("Site ns/shop updated 10", "POST", services, ofShop("Service", 11))
+	ms(4)
+	s.isProcess(process)
+	s.conn, s.who = "10.0.0.1:2", admin
+	s.write(of("Site ns/shop updated 10"), "PUT", settings+"/of-shop", ofShop("ConfigMap", 12))
+}
+
+// What a process writes with another identity is not because the namespace in which it does so was created.
+func playOtherUsersNamespace(s *script) {
+	s.isProcess("1")
+	s.conn = "10.0.0.1:1"
+	s.watch(namespaces+"?watch=1")("ADDED", `{"kind":"Namespace","metadata":{"name":"ns","uid":"n1","resourceVersion":"6"}}`)
+	ms(1000)
+	s.conn, s.who = "10.0.0.1:2", admin
+	s.write("", "POST", settings, object("ConfigMap", "pushed", "c1", "8"))
+}
+
+// An operator in the process of a test watches with a user of its own. What the test writes follows from nothing.
+func playOtherUserOfTest(s *script) {
+	s.isProcess("1")
+	s.conn, s.agent = "10.0.0.1:1", "shop.test/v1"
+	s.watch(sites+"?watch=1")("MODIFIED", site(7))
+	ms(4)
+	s.conn, s.who = "10.0.0.1:2", admin
+	s.write("none", "PATCH", sites+"/shop", site(8))
 }
 
 func playBeforeRestore(s *script) {

@@ -46,8 +46,10 @@ type request struct {
 	waited   time.Duration // until it was found: not a part of what the API server took
 	conns    *connections  // as Clients.connections
 	conn     *connection   // nil if no client watched over it, or it is not known whether it is that of one process
-	lasts    bool          // it is a stream: it is recorded when it begins
-	sent     *sentBody     // the object of a write; nil if it has none
+	// otherUsers are the clients of which one may be the same process as that which sends a write.
+	otherUsers []*client
+	lasts      bool      // it is a stream: it is recorded when it begins
+	sent       *sentBody // the object of a write; nil if it has none
 
 	isOpen      bool // the client has the watch
 	isSwitching bool // to another protocol: the handler has answered so
@@ -306,7 +308,7 @@ func (r *request) findCause(answer recording.ResponseSummary) {
 	switch {
 	case !c.IsWrite() || requestkind.IsReview(c.Object.Group, c.Object.Resource, c.Subresource):
 	case r.sync == nil:
-		c.Cause, c.Unexplained = r.client.likelyCause(r, answer)
+		r.setLikelyCause(answer)
 	case !c.Failed() && !c.DryRun:
 		r.origin = c.Began
 		r.client.written.add(ownVersion{version: c.ResourceVersion, status: c.Subresource == "status", origin: r.origin})
@@ -321,6 +323,7 @@ func (r *request) noteEffects(now time.Time) {
 	if r.sync != nil && r.isWorthRecording() {
 		cl.reports.countCall(r.sync, c)
 	}
+	cl.noteHeld(c)
 	if c.Verb == "get" || c.Verb == "list" {
 		cl.noteRead(c)
 	}
@@ -354,7 +357,7 @@ func (r *request) recordLate() func([]observe.Written) {
 // appendRecord appends the record of the request. After that the request does not count as unfinished, as for
 // controllers.
 func (r *request) appendRecord(c *observe.Called, at time.Time) {
-	r.client.noteWritten(c.Wrote, r.origin)
+	r.watchesAs().noteWritten(c.Wrote, r.origin)
 	switch {
 	case !r.isWorthRecording() || !r.limit.allow(at):
 	case r.sync != nil:

@@ -46,14 +46,14 @@ func (w *write) chooseNear(near []*event) *event {
 // for the answer, and soon makes the next one.
 func (w *write) mayBeOfSyncThatMade(e *event) bool {
 	v, isOwn := w.versions.of(e)
-	pause := w.began.Sub(v.answered)
+	pause := w.since(v.answered)
 	return isOwn && pause >= 0 && pause <= busyGap
 }
 
 // nearEvents returns the events just before the write that are near, in order.
 func (w *write) nearEvents() (list []*event) {
 	for _, e := range w.events {
-		if w.began.Sub(e.at) <= maxPause && w.isNear(e) && !w.isOwnReport(e) {
+		if w.since(e.at) <= maxPause && w.isNear(e) && !w.isOwnReport(e) {
 			list = append(list, e)
 		}
 	}
@@ -67,16 +67,17 @@ func (w *write) isNear(e *event) bool {
 	return w.isNearest(e) || len(w.owners) == 0 && (e.isNamedIn(&w.names) || e.isNaming(&w.mentioned))
 }
 
-// isNearest reports whether an event is of the written object, its owner, or what it owns.
+// isNearest reports whether an event is of the written object or the deletion of the one that it replaces, its owner, or what it
+// owns.
 func (w *write) isNearest(e *event) bool {
-	return e.isOf(w.object) || w.isOfReplaced(e) || isOwner(w.owners, e.uid) || e.isOwnedBy(w.object.UID)
+	return e.isOf(w.object) || w.replaces(e) || isOwner(w.owners, e.uid) || e.isOwnedBy(w.object.UID)
 }
 
-// isOfReplaced reports whether an event is the deletion of an object in whose place the write creates another one.
-func (w *write) isOfReplaced(e *event) bool {
-	o := w.object
-	o.UID = ""
-	return !w.existed && e.change == observe.Deleted && e.isOf(o)
+// replaces reports whether the write creates the object again of which an event is the deletion.
+func (w *write) replaces(e *event) bool {
+	former := w.object
+	former.UID = ""
+	return !w.existed && e.change == observe.Deleted && e.isOf(former)
 }
 
 // isOwnReport reports whether an event is of a status that the program has written itself, and of an object that is only named.

@@ -67,7 +67,7 @@ func (cl *client) noteLate(e *event, w *write) {
 	if len(cl.begun) == keptBegun {
 		cl.begun = slices.Delete(cl.begun, 0, 1)
 	}
-	cl.begun = append(cl.begun, w.began.Sub(later(e.seen(), w.busy.to)) > maxPause)
+	cl.begun = append(cl.begun, w.since(later(e.seen(), w.busy.to)) > maxPause)
 	late := 0
 	for _, isLate := range cl.begun {
 		if isLate {
@@ -121,7 +121,7 @@ func (r *writeRun) hasWrittenOneOf(names *namespacedNames) bool {
 // object again, or goes on after a failure, does so for another reason, unless it has read the written object for this run, and
 // not since the failure. Of a retry after a conflict, see causeOfRetry.
 func (r *writeRun) isContinuedBy(w *write, read time.Time, limit time.Duration) bool {
-	pause := w.began.Sub(later(r.answered, read))
+	pause := w.since(later(r.answered, read))
 	if len(r.targets) == 0 || pause < 0 && !r.woken || pause > limit {
 		return false
 	}

@@ -20,16 +20,33 @@ var metricsAPIs = map[string]string{
 	"external.metrics.k8s.io": "external metrics API",
 }
 
-// addUnavailableAPIs adds to a text of a controller that could not use an API why the APIService of that is not available.
+// addUnavailableAPIs adds to a text of a controller that could not use an API why the APIService of that is not available, or that
+// it does not exist.
 func (s *reasonSearch) addUnavailableAPIs(text string) string {
 	if !strings.Contains(text, staleDiscovery) && !strings.Contains(text, " metrics API: ") {
 		return text
 	}
 	defer s.ignoreErrors()()
-	for _, api := range s.listAll(apiServices, "") {
+	apis := s.listAll(apiServices, "")
+	for _, api := range apis {
 		name, state := "APIService "+api.GetName(), StateOf(&api)
 		if state.Status != Current && namesAPI(text, &api) && !strings.Contains(text, name+" is ") {
 			text = joinTexts(text, name+" is "+state.Message)
+		}
+	}
+	return addMissingAPIs(text, apis)
+}
+
+// addMissingAPIs adds to a text of the controller of autoscalers that no APIService serves the metrics that it lacks. Every control
+// plane has APIServices: without any they could not be listed.
+func addMissingAPIs(text string, apis []unstructured.Unstructured) string {
+	for group, name := range metricsAPIs {
+		isOfGroup := func(api unstructured.Unstructured) bool {
+			of, _, _ := unstructured.NestedString(api.Object, "spec", "group")
+			return of == group
+		}
+		if strings.Contains(text, name) && len(apis) > 0 && !slices.ContainsFunc(apis, isOfGroup) {
+			return joinTexts(text, "no APIService serves "+group)
 		}
 	}
 	return text

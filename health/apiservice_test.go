@@ -45,6 +45,7 @@ func TestWhyNamesUnavailableAPIs(t *testing.T) {
 	}{
 		"an autoscaler":                   {[]string{hpa(noMetric), api(external, refused), api(resource, missing), api("example.com", missing)}, "FailedGetExternalMetric: " + noMetric + isRefused},
 		"of resources":                    {[]string{hpa("unable to fetch metrics from resource metrics API: no"), api(external, refused), api(resource, missing)}, "FailedGetExternalMetric: unable to fetch metrics from resource metrics API: no; APIService v1beta1.metrics.k8s.io is not available: MissingEndpoints"},
+		"it does not exist":               {[]string{hpa(noMetric), api(resource, missing)}, "FailedGetExternalMetric: " + noMetric + "; no APIService serves external.metrics.k8s.io"},
 		"it is available":                 {[]string{hpa(noMetric), api(external, available)}, "FailedGetExternalMetric: " + noMetric},
 		"an autoscaler of another reason": {[]string{hpa("no such metric"), api(external, refused)}, "FailedGetExternalMetric: no such metric"},
 		"a namespace":                     {[]string{namespace, api(external, refused), api(resource, missing)}, "being deleted: " + discovery + isRefused},

@@ -189,7 +189,11 @@ func (t *target) insteadOf(s selection, c candidate, why error) (candidate, erro
 	case why != nil:
 		return candidate{}, notRunningError{why}
 	}
-	return candidate{}, notRunningError{t.notRunning(c.path)}
+	err = t.notRunning(c.path)
+	if t.isDefault() && !datadir.Exists(c.path) { // the user may have started one in another folder
+		err = fmt.Errorf("%w, or choose another one with --data-dir", err)
+	}
+	return candidate{}, notRunningError{err}
 }
 
 // notRunning says what to do about a control plane that is not running.

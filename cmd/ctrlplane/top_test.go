@@ -20,6 +20,7 @@ func TestViewUsageErrors(t *testing.T) {
 		{"top --ui boiled", 2, `unknown mode "boiled": use auto, plain, json or none`},
 		{"top", 1, `is not running: start it with "`},
 		{"status", 1, `is not running: start it with "`},
+		{"status", 1, `up", or choose another one with --data-dir`},
 		{"--name demo top", 1, "--name demo up"},
 		{"--data-dir nowhere status", 1, "--data-dir nowhere up"},
 		{"status extra", 2, "takes no arguments"},

@@ -22,6 +22,7 @@ type failedEffect struct {
 	own         bool          // they were to change the object itself
 	ended       bool          // the client learns of no change any more
 	waits       string        // the client is paused or delayed, and has given up the last attempt
+	fault       string        // the fault that is still injected into calls of the client, and into the last attempt
 	renamed     bool          // each of them had another name, as generated ones are
 	passed      bool          // the last attempt had a conflict instead, or after one the client has written something else
 	superseded  bool          // the client has since created another object of the kind for the same owner
@@ -140,7 +141,10 @@ func (g *graph) failedEffects(about observe.Object, now observe.Snapshot) []*fai
 	return g.foldRenamed(slices.DeleteFunc(failing.sorted(), func(f *failedEffect) bool {
 		c := clientOf[f.last.Controller]
 		goesOn := c != nil && mayFail(c)
+		f.noteFault(c)
 		switch {
+		case f.fault != "":
+			return f.passed || !f.own && !f.follows && !f.owned
 		case f.isPassing(c, now.Time):
 			return true
 		case f.own:
@@ -206,6 +210,14 @@ func (f *failedEffect) isPassing(client *observe.Client, now time.Time) bool {
 	}
 	isTried := client != nil && mayFail(client) && !f.last.Time.Before(workBegan(client)) && f.isTriedBy(client) && f.isStillTried(now)
 	return f.passed || !isTried || f.times <= observe.MaxConflicts || f.last.Time.Sub(f.first.Time) < minConflicting
+}
+
+// noteFault notes the fault that is injected into calls of the client, which may be nil, if the last attempt has failed because of
+// it. One attempt is enough: the user may not expect that it is this one.
+func (f *failedEffect) noteFault(client *observe.Client) {
+	if client != nil && client.Interventions.Fault.Rate > 0 && strings.Contains(f.last.Error, observe.InjectedFault) {
+		f.fault = client.Interventions.Fault.String()
+	}
 }
 
 // wasGivenUp reports whether a write ended while an intervention held or delayed it.
@@ -337,6 +349,9 @@ func (p phrases) describeAttempts(f *failedEffect, now time.Time) string {
 		reason += "; its owner is " + words.OneLine(n.owner.Kind+" "+n.owner.Name)
 	} else if n != nil && n.Controller != f.last.Controller {
 		reason += "; " + p.actor(n) + " created it"
+	}
+	if f.fault != "" {
+		reason += "; " + words.OneLine(f.fault)
 	}
 	if f.waits != "" {
 		reason += "; the client is " + f.waits

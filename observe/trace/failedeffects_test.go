@@ -63,6 +63,46 @@ func TestWhySaysWhichEffectsFail(t *testing.T) {
 	}
 }
 
+// A fault that is still injected into a client is named with the write that fails because of it, however often it has.
+func TestWhyNamesAnInjectedFault(t *testing.T) {
+	const failed = "shop-operator fails to update Pod a, 2 times in a row: 409: fault injected by ctrlplane; 100% of its calls fail: 409."
+	injected := observe.Called{Verb: "update", Status: 409, Conflict: true, Error: "Operation cannot be fulfilled: " + observe.InjectedFault}
+	for name, tc := range map[string]struct {
+		calls []observe.Called // of the operator
+		about observe.Object
+		fault float64
+		want  []string
+	}{
+		"for the object":    {[]observe.Called{injected, injected}, deployment("web"), 1, []string{failed}},
+		"of the object":     {[]observe.Called{injected, injected}, pod("a"), 1, []string{failed}},
+		"cleared":           {[]observe.Called{injected, injected}, deployment("web"), 0, nil},
+		"and then with one": {[]observe.Called{injected, injected, {Verb: "update"}}, deployment("web"), 1, nil},
+	} {
+		records := clientCalls(slices.Concat([]observe.Called{{Verb: "create", Status: 201, ResourceVersion: "7"}}, tc.calls)...)
+		created := records[0].Event.(*observe.Called)
+		created.Object, created.Wrote = tc.about, []observe.Written{{Resource: tc.about.GroupResource(), Namespace: "default", Name: tc.about.Name, ResourceVersion: "7"}}
+		for _, r := range records[1:] {
+			c := r.Event.(*observe.Called)
+			c.Controller, c.Object, c.Cause = "shop-operator", pod("a"), 99
+			if !c.Failed() {
+				c.Wrote = []observe.Written{{Resource: "pods", Namespace: "default", Name: "a", ResourceVersion: "9"}}
+			}
+		}
+		records = append(records, observe.Record{Seq: 99, Time: records[0].Time.Add(1), Event: &observe.Delivered{
+			Controller: "shop-operator", Change: observe.Added, Object: tc.about, ResourceVersion: "7",
+		}})
+		client := observe.Client{Name: "shop-operator", Watches: []observe.ClientWatch{{Resource: "pods"}}}
+		client.Interventions.Fault = observe.Fault{Rate: tc.fault, Code: "409"}
+		chain, err := Why(records, tc.about, Options{State: observe.Snapshot{Clients: []observe.Client{client}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !slices.Equal(chain.Failing, tc.want) {
+			t.Errorf("%s: got %q, want %q", name, chain.Failing, tc.want)
+		}
+	}
+}
+
 // What fails is said with the creation and the last change of an object, also if one of these is asked for.
 func TestWhySaysWithEachChangeWhatFails(t *testing.T) {
 	records := clientCalls(

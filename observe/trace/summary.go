@@ -209,7 +209,7 @@ func (c *Chain) summarize(p phrases) string {
 		tried = "tried "
 	}
 	switch why, owner := decisive.news(), decisive.absentOwner; {
-	case owner != nil && (why == nil || placeOf(why.Object) == placeOf(decisive.Object)): // other news is the reason, as the deletion of another owner
+	case owner != nil && (why == nil || why.Kind == Sync || placeOf(why.Object) == placeOf(decisive.Object)): // other news is the reason, as the deletion of another owner
 		reason = tried + "because " + p.describeAbsentOwner(owner)
 	case decisive.start != nil:
 		reason = tried + "because " + p.describeDueStart(decisive.start)
@@ -228,20 +228,10 @@ func (c *Chain) summarize(p phrases) string {
 	if removal != nil {
 		s += "; " + p.actor(removal) + " then " + p.shortWrite(removal)
 	}
-	if first != decisive {
+	if first != decisive && since.leadsBackTo(first) {
 		s += ". It " + since.likelyFrom(first) + "began when " + p.actor(first) + " " + p.shortWrite(first)
 	}
 	return p.sentence(s)
-}
-
-// news returns the event that a write follows from, or nil.
-func (n *Node) news() *Node {
-	for p := n.causedBy; p != nil && p.Kind != Call && p.Kind != Outside; p = p.causedBy {
-		if p.Kind == Event {
-			return p
-		}
-	}
-	return nil
 }
 
 // likelyFrom returns a word for a sentence if a link between the node and a cause of it is only likely.
@@ -254,16 +244,23 @@ func (n *Node) likelyFrom(cause *Node) string {
 	return ""
 }
 
-// because gives an event as the reason of a write; tried is "tried " in a sentence of its own, and empty after what was done.
+// because gives what news returns as the reason of a write; tried is "tried " in a sentence of its own, and empty after what was done.
 func (p phrases) because(n, e *Node, tried string) string {
 	if n.eviction != nil {
 		return n.likelyFrom(e) + tried + p.describeEviction(n.eviction)
 	}
-	return n.likelyFrom(e) + tried + "because " + p.describeNews(e)
+	known := e
+	if e.Kind == Sync {
+		known = e.causedBy // which has asked for it
+	}
+	return n.likelyFrom(known) + tried + "because " + p.describeNews(e)
 }
 
-// describeNews describes an event as the reason of a write.
+// describeNews describes what news returns as the reason of a write.
 func (p phrases) describeNews(e *Node) string {
+	if e.Kind == Sync {
+		return "the sync before had asked to be requeued after " + p.formatDuration(e.causedBy.requeueDelay())
+	}
 	if e.Change == observe.Listed {
 		return "it found " + p.objectName(e.Object) + " when it started"
 	}

@@ -1,0 +1,178 @@
+package clients
+
+import (
+	"net/http"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/ctrlplane/ctrlplane/control"
+	"github.com/ctrlplane/ctrlplane/observe"
+)
+
+// What ctrlplane holds, delays or fails does not change the causes of what a program writes.
+func TestCausesDuringInterventions(t *testing.T) {
+	for name, test := range map[string]struct {
+		play func(s *script)
+		want tally
+	}{
+		"delayed reads":                             {playDelayedReads, tally{right: 4}},
+		"a change while a write is held":            {func(s *script) { playChangeWhileHeld(s, 8000) }, tally{right: 5}},
+		"a pause longer than a minute":              {playLongPause, tally{right: 3}},
+		"two writes of an object held together":     {playHeldTogether, tally{right: 5}},
+		"a change while a write is held for long":   {func(s *script) { playChangeWhileHeld(s, 90_000) }, tally{right: 5}},
+		"injected conflicts":                        {func(s *script) { playInjectedConflicts(s, false) }, tally{right: 6}},
+		"injected conflicts of several controllers": {func(s *script) { playInjectedConflicts(s, true) }, tally{right: 8}},
+		"a former object of several controllers":    {playFormerObject, tally{right: 3}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := runScript(t, test.play); got != test.want {
+				t.Errorf("got %+v, want %+v", got, test.want)
+			}
+		})
+	}
+}
+
+// intervene changes what the client of the script may do.
+func (s *script) intervene(change control.Change) {
+	if _, err := s.clients.Interventions().Change(s.Context(), []string{"shop-operator"}, change); err != nil {
+		s.Error(err)
+	}
+}
+
+func (s *script) read(path, answer string) {
+	s.request("GET", path, "", func(w http.ResponseWriter) { ms(1); _, _ = w.Write([]byte(answer)) })
+}
+
+// A sync reads what it has no watch for between its writes. Each call is delayed.
+func playDelayedReads(s *script) {
+	send, sendConfig := s.watch(sites+"?watch=1"), s.watch(settings+"?watch=1")
+	ms(5000)
+	s.intervene(control.Change{Verb: control.Delay, Delay: 2 * time.Second})
+	send("ADDED", site(7))
+	ms(4)
+	s.read(secrets+"/token", object("Secret", "token", "t1", "2"))
+	s.write(siteAdded, "PATCH", sites+"/shop", site(8))
+	send("MODIFIED", site(8))
+	s.read(secrets+"/token", object("Secret", "token", "t1", "2"))
+	s.read(secrets+"/other", object("Secret", "other", "t2", "3"))
+	s.write(siteAdded, "POST", settings, ofShop("ConfigMap", 9))
+	sendConfig("ADDED", ofShop("ConfigMap", 9))
+	s.read(secrets+"/token", object("Secret", "token", "t1", "2"))
+	s.write(siteAdded, "POST", services, ofShop("Service", 10))
+	s.intervene(control.Change{Verb: control.Clear})
+	ms(3000)
+	send("MODIFIED", site(20))
+	ms(4)
+	s.write("Site ns/shop updated 20", "PATCH", sites+"/shop/status", site(21))
+}
+
+// heldFor sends a write while the client is paused, and calls do meanwhile.
+func (s *script) heldFor(do func(), writes ...func()) {
+	s.intervene(control.Change{Verb: control.Pause})
+	var held sync.WaitGroup
+	held.Go(func() { s.together(writes...) })
+	do()
+	s.intervene(control.Change{Verb: control.Resume})
+	held.Wait()
+}
+
+// The only worker of a program waits for a write that is held, while an object is created.
+func playChangeWhileHeld(s *script, rest int) {
+	send := s.watch(sites + "?watch=1")
+	other := func(version string) string { return object("Site", "other", "u2", version) }
+	ms(5000)
+	send("ADDED", site(7))
+	ms(4)
+	s.heldFor(func() {
+		ms(3000)
+		send("ADDED", other("8"))
+		ms(rest)
+	}, func() { s.write(siteAdded, "PATCH", sites+"/shop", site(9)) })
+	send("MODIFIED", site(9))
+	ms(2)
+	s.write(siteAdded, "POST", settings, ofShop("ConfigMap", 10))
+	ms(2)
+	s.write("Site ns/other added 8", "PATCH", sites+"/other", other("11"))
+	send("MODIFIED", other("11"))
+	ms(2)
+	s.write("Site ns/other added 8", "POST", services, object("Service", "of-other", "s2", "12", "u2"))
+	ms(2)
+	s.write("Site ns/other added 8", "PATCH", sites+"/other/status", other("13"))
+}
+
+func playLongPause(s *script) {
+	send := s.watch(sites + "?watch=1")
+	send("ADDED", site(7))
+	ms(4)
+	s.heldFor(func() { ms(90_000) }, func() { s.write(siteAdded, "PATCH", sites+"/shop", site(9)) })
+	ms(2)
+	s.write(siteAdded, "POST", settings, ofShop("ConfigMap", 10))
+	ms(2)
+	s.write(siteAdded, "POST", services, ofShop("Service", 11))
+}
+
+// Two controllers write an object, which they do one after the other unless the first write is held.
+func playHeldTogether(s *script) {
+	send, sendService := s.watch(sites+"?watch=1"), s.watch(services+"?watch=1")
+	send("ADDED", site(7))
+	ms(4)
+	s.heldFor(func() { ms(8000) },
+		func() { s.write(siteAdded, "PATCH", sites+"/shop", site(8)) },
+		func() { s.write(siteAdded, "PATCH", sites+"/shop/status", site(9)) },
+	)
+	ms(5000)
+	send("MODIFIED", site(20))
+	ms(200) // it is busy elsewhere
+	s.write("Site ns/shop updated 20", "POST", services, ofShop("Service", 21))
+	sendService("ADDED", ofShop("Service", 21))
+	ms(40)
+	s.write("Site ns/shop updated 20", "POST", settings, ofShop("ConfigMap", 22))
+	ms(40)
+	s.write("Site ns/shop updated 20", "PATCH", sites+"/shop/status", site(23))
+}
+
+// Nothing has modified the object of a write that fails with an injected conflict.
+func playInjectedConflicts(s *script, isShared bool) {
+	send, sendConfig := s.watch(sites+"?watch=1"), s.watch(settings+"?watch=1")
+	send("ADDED", site(7))
+	sendConfig("ADDED", owned("ConfigMap", "of-shop", "c1", "8"))
+	if isShared {
+		ms(4)
+		s.writeTogether()
+	}
+	ms(10_000)
+	send("MODIFIED", site(11))
+	ms(4)
+	s.intervene(control.Change{Verb: control.Fail, Fault: observe.Fault{Rate: 1, Code: "409"}})
+	for _, pause := range []int{50, 1000, 4000, 8000} {
+		s.write("Site ns/shop updated 11", "PUT", settings+"/of-shop", "")
+		ms(pause)
+	}
+	s.intervene(control.Change{Verb: control.Clear})
+	s.write("Site ns/shop updated 11", "PUT", settings+"/of-shop", owned("ConfigMap", "of-shop", "c1", "12"))
+	sendConfig("MODIFIED", owned("ConfigMap", "of-shop", "c1", "12"))
+	ms(4)
+	s.write("Site ns/shop updated 11", "PATCH", sites+"/shop/status", site(13))
+}
+
+// writeTogether shows that a program has several controllers.
+func (s *script) writeTogether() {
+	s.together(
+		func() { s.write(siteAdded, "PATCH", sites+"/shop", site(9)) },
+		func() { s.write(siteAdded, "PATCH", sites+"/shop/status", site(10)) },
+	)
+}
+
+// A program with several controllers creates an object again that a user has deleted.
+func playFormerObject(s *script) {
+	send, sendSecret := s.watch(sites+"?watch=1"), s.watch(secrets+"?watch=1")
+	send("ADDED", site(7))
+	sendSecret("ADDED", owned("Secret", "cred", "s1", "8"))
+	ms(4)
+	s.writeTogether()
+	ms(10_000)
+	sendSecret("DELETED", owned("Secret", "cred", "s1", "20"))
+	ms(4)
+	s.write("Secret ns/cred deleted 20", "POST", secrets, owned("Secret", "cred", "s2", "21"))
+}
