@@ -457,9 +457,14 @@ func (c *candidates) choose(w *write) *event {
 		return c.last
 	}
 	for _, list := range [][]*event{c.changes, w.nearest(c.listed), c.own, c.ownListed} {
-		if len(list) > 0 {
-			return firstOfBurst(list)
+		if len(list) == 0 {
+			continue
 		}
+		e := firstOfBurst(list)
+		if c.free.After(w.began) && w.began.Sub(e.seen()) > maxWork {
+			return nil // another worker works for a later event at the moment
+		}
+		return e
 	}
 	return nil
 }

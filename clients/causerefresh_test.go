@@ -191,3 +191,35 @@ func playDeletedChild(s *script) {
 	s.write("Secret ns/tick deleted 9", "POST", secretsNS, again)
 	sendSecret("ADDED", again)
 }
+
+// Two workers write for a new Namespace: the object in it, and the status of what has created that, which names a store.
+func playStatusBesideWorker(s *script) {
+	const api = "/apis/external-secrets.io/v1/"
+	sendCluster, sendNamespace := s.watch(api+"clusterexternalsecrets?watch=1"), s.watch(namespaces+"?watch=1")
+	sendExternal, sendStore := s.watch(api+"externalsecrets?watch=1"), s.watch(api+"clustersecretstores?watch=1")
+	all := func(version int) string {
+		return clusterScopedNaming("cst", "ClusterExternalSecret", "shared", version)
+	}
+	one := func(version int) string {
+		return object("ExternalSecret", "shared", "e1", fmt.Sprint(version), "ClusterExternalSecretshared")
+	}
+	sendCluster("ADDED", all(7))
+	sendStore("ADDED", clusterScoped("ClusterSecretStore", "cst", 8))
+	ms(4)
+	s.write("ClusterExternalSecret shared added 7", "PUT", api+"clusterexternalsecrets/shared", all(9))
+	sendCluster("MODIFIED", all(9))
+	ms(10_000)
+	sendNamespace("ADDED", clusterScoped("Namespace", "ns", 20))
+	ms(4)
+	const added = "Namespace ns added 20"
+	s.write(added, "PUT", namespaces+"/ns", clusterScoped("Namespace", "ns", 21))
+	sendNamespace("MODIFIED", clusterScoped("Namespace", "ns", 21))
+	ms(2)
+	s.write(added, "POST", externals, one(22))
+	sendExternal("ADDED", one(22))
+	ms(1)
+	s.together(
+		func() { s.write("ExternalSecret ns/shared added 22", "PUT", externals+"/shared", one(23)) },
+		func() { s.write(added, "PATCH", api+"clusterexternalsecrets/shared/status", all(24)) },
+	)
+}

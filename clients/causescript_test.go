@@ -269,6 +269,7 @@ func TestCausesOfScriptedPrograms(t *testing.T) {
 		"names at the start":                {playNamesAtStart, tally{right: 7}},
 		"a new Namespace":                   {func(s *script) { playNewNamespace(s, "team-2", 30) }, tally{right: 13}},
 		"a new Namespace, two letters":      {func(s *script) { playNewNamespace(s, "t2", 30) }, tally{right: 13}},
+		"a status beside another worker":    {playStatusBesideWorker, tally{right: 5}},
 		"a named object beside another":     {playTwoChanges, tally{right: 3, unknown: 1}},
 		"a scheduler beside controllers":    {playSchedulerBesideControllers, tally{right: 4}},
 		"a stale creation":                  {playStaleCreation, tally{right: 5}},

@@ -85,7 +85,7 @@ func TestLikelyCausesOfOperatorsAreTrue(t *testing.T) {
 		{"cert-manager", certManager, 78, 8},
 		{"cert-manager with one user agent", oneAgent, 47, 15},
 		{"Karpenter", readTraffic(t, "testdata/operators/karpenter.jsonl.gz"), 143, 7},
-		{"External Secrets", readTraffic(t, "testdata/operators/external-secrets.jsonl.gz"), 120, 13},
+		{"External Secrets", readTraffic(t, "testdata/operators/external-secrets.jsonl.gz"), 121, 11},
 		{"Cluster API", readTraffic(t, "testdata/operators/cluster-api.jsonl.gz"), 124, 142},
 	} {
 		t.Run(test.name, func(t *testing.T) {
