@@ -134,7 +134,7 @@ func (l *learnCommand) run(ctx context.Context, out io.Writer, args []string) er
 		return printChecked(out, chosen[0])
 	}
 	if open := os.Getenv(learn.NamespaceEnv); open != "" {
-		return fmt.Errorf("this is the shell of %s: type quit to leave that lesson first, or use another shell", open)
+		return fmt.Errorf("this shell is that of a lesson, which uses namespace %s: leave that lesson first, or use a shell that is not set up for it", open)
 	}
 	if err := learn.CheckShell(); err != nil {
 		return err

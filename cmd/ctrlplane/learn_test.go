@@ -45,7 +45,7 @@ func TestLearnUsageErrors(t *testing.T) {
 func TestLearnInTheShellOfALesson(t *testing.T) {
 	h := enterHome(t)
 	t.Setenv(learn.NamespaceEnv, "lesson-1")
-	h.requireFailure(t, []string{"learn", "3"}, 1, "this is the shell of lesson-1: type quit to leave that lesson first, or use another shell")
+	h.requireFailure(t, []string{"learn", "3"}, 1, "this shell is that of a lesson, which uses namespace lesson-1: leave that lesson first, or use a shell that is not set up for it")
 	h.mustRun(t, "learn", "--list")
 }
 

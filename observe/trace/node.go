@@ -175,7 +175,6 @@ type Node struct {
 	foreignOwners []string // for a sync of the garbage collector: the owners that it found in another namespace, as "KIND KEY"
 
 	eviction    *eviction    // for a write of taint-eviction-controller: the taints that it follows from, if they are known
-	silentSince *Node        // for a write with which node-lifecycle-controller marks a node: after this write there was no heartbeat
 	absentOwner *absentOwner // for a delete of the garbage collector: the owner that did not exist, if it is known
 	start       *dueStart    // for a write of the CronJob controller: the start that was due, if a timer has led to it
 	missingNode string       // for a delete of pod-garbage-collector-controller: the node of the Pod, if that did not exist

@@ -72,9 +72,6 @@ func (g *graph) linkNodeTimers() {
 		}
 		if last != nil {
 			c.setCause(last, Likely, ByDelay)
-			if c.Object.Resource == "nodes" && c.Subresource == "status" {
-				c.silentSince = last.causedBy
-			}
 		}
 	}
 }

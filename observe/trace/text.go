@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/ctrlplane/ctrlplane/internal/controllernames"
 	"github.com/ctrlplane/ctrlplane/internal/words"
 	"github.com/ctrlplane/ctrlplane/observe"
 )
@@ -255,8 +256,8 @@ func (p *painter) laterNote(it item) string {
 // answerNotes says what webhooks and policies did to a write, other than to refuse it, what it has taken from other field
 // managers, what its answer warns of, and that a heartbeat is missing, which no event says.
 func (n *Node) answerNotes() (notes []string) {
-	if by := n.silentSince; by != nil {
-		notes = append(notes, "no heartbeat of "+words.OneLine(n.Object.Name)+" had arrived since "+words.OneLine(by.laneName())+" "+pastTense(by.Verb)+" it")
+	if n.Controller == controllernames.NodeLifecycle && n.Object.Resource == "nodes" && n.Subresource == "status" {
+		notes = append(notes, "no heartbeat of "+words.OneLine(n.Object.Name)+" had arrived for the grace period")
 	}
 	for _, w := range n.Webhooks {
 		notes = append(notes, describeWebhook(w))

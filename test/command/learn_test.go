@@ -41,6 +41,7 @@ func TestLearnOnOneControlPlane(t *testing.T) {
 	}{
 		{"skip after a mistake", testLearnSkipAfterMistake},
 		{"explains mistakes", testLearnExplainsMistakes},
+		{"reverts changes", testLearnRevertsChanges},
 		{"leaves out", testLearnLeavesOut},
 		{"says how to continue", testLearnSaysHowToContinue},
 		{"check knows all kinds", testLearnCheckKnowsAllKinds},

@@ -105,7 +105,7 @@ func (r *runner) requireChecks(ctx context.Context, list []*Check, limit time.Du
 	case err != nil:
 		return err
 	case len(out) > 0:
-		r.printInterventions(r.foreignInterventions(ctx))
+		r.printInterventions(r.lastingInterventions(ctx))
 		if !r.Auto {
 			return r.failPart(out[0].check.Line, "the wait ended after %v: %s", limit, strings.TrimSuffix(out[0].plain(r.substituteNamespace), "."))
 		}

@@ -11,7 +11,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/ctrlplane/ctrlplane/internal/neterror"
-	"github.com/ctrlplane/ctrlplane/internal/words"
 )
 
 // errPlaneEnded says that the control plane has exited, so that there is nothing to
@@ -39,9 +38,9 @@ func (r *runner) cleanUp(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, cleanupTimeout)
 	defer cancel()
 	r.shell.stopJobs()
-	kept, err := r.plane.revertState(ctx, r.initial, r.shell.namespace)
-	for _, node := range kept {
-		r.printf("%s\n", r.faint(words.OneLine(node)+", which the lesson has added, stays: Pods of other namespaces run on it."))
+	left, err := r.plane.revertState(ctx, r.initial, r.shell.namespace)
+	for _, text := range left {
+		r.printAside(text)
 	}
 	err = errors.Join(err, r.removeObjects(ctx),
 		r.plane.removeNamespaces(ctx, r.shell.namespace, r.lesson.Namespaces), r.tools.Close())

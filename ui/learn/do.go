@@ -191,7 +191,7 @@ func (t *task) checkNow(ctx context.Context) error {
 		}
 		t.printf("%s", t.wrap(t.bad(t.Glyph("✗", "x"))+" ", "  ", t.renderInline(text)))
 	}
-	t.printInterventions(t.foreignInterventions(ctx))
+	t.printInterventions(t.lastingInterventions(ctx))
 	if t.failedChecks++; t.failedChecks >= maxFailedChecks {
 		t.printWayOut()
 	}

@@ -35,38 +35,17 @@ func (r *runner) printInterventions(list []ui.Intervention) {
 	}
 }
 
-// interventions returns what is changed manually; nothing if the control plane does not answer.
-func (r *runner) interventions(ctx context.Context) []ui.Intervention {
-	s, err := r.probe.snapshot(ctx)
+// lastingInterventions returns the interventions from before the lesson that last and may be why the lesson waits; nothing if
+// the control plane does not answer, which the checks say.
+func (r *runner) lastingInterventions(ctx context.Context) []ui.Intervention {
+	now, err := r.probe.snapshot(ctx)
 	if err != nil {
 		return nil
 	}
-	return ui.Interventions(s)
-}
-
-// foreignInterventions returns the interventions in controllers and clients that no command of the lesson changes: the
-// lesson may need the others.
-func (r *runner) foreignInterventions(ctx context.Context) []ui.Intervention {
-	return slices.DeleteFunc(r.interventions(ctx), func(i ui.Intervention) bool {
-		isNamed := func(word string) bool { return word == i.Controller || r.plane.controllerNames[word] == i.Controller }
-		return slices.ContainsFunc(r.lesson.commands(), func(line string) bool {
-			changes := strings.Contains(line, "ctrlplane controllers ") || strings.Contains(line, "ctrlplane clients ")
-			return changes && slices.ContainsFunc(strings.Fields(line), isNamed)
+	return slices.DeleteFunc(ui.InterventionsFor(now, ""), func(i ui.Intervention) bool {
+		return !slices.ContainsFunc(r.initial.interventions, func(was ui.Intervention) bool {
+			was.Held = i.Held
+			return was == i
 		})
 	})
-}
-
-// commands returns the command lines of the lesson.
-func (l *Lesson) commands() (list []string) {
-	for _, s := range l.Steps {
-		for _, p := range s.Parts {
-			switch p := p.(type) {
-			case *Do:
-				list = append(list, p.Run...)
-			case *Act:
-				list = append(list, p.Run...)
-			}
-		}
-	}
-	return list
 }

@@ -8,17 +8,17 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/ctrlplane/ctrlplane/internal/words"
+	"github.com/ctrlplane/ctrlplane/ui"
 )
 
-var (
-	nodeResource = schema.GroupVersionResource{Version: "v1", Resource: "nodes"}
-	podResource  = schema.GroupVersionResource{Version: "v1", Resource: "pods"}
-)
+var podResource = schema.GroupVersionResource{Version: "v1", Resource: "pods"}
 
-// revertNodes removes the nodes that were added, lets those recover that have failed, and makes those schedulable that were
-// cordoned. kept are added nodes on which Pods of other namespaces than the lesson's run.
-func (p *controlPlane) revertNodes(ctx context.Context, h *initialState, namespace string) (kept []string, err error) {
+// revertNodes removes the nodes that were added, unless Pods of other namespaces than the lesson's run there, and lets those
+// recover that have failed. It leaves cordoned nodes alone: another user may have cordoned them. left says which ones, and
+// which added ones remain.
+func (p *controlPlane) revertNodes(ctx context.Context, h *initialState, namespace string) (left []string, err error) {
 	list, err := p.control.Nodes().List(ctx)
 	if err != nil {
 		return nil, err
@@ -26,25 +26,30 @@ func (p *controlPlane) revertNodes(ctx context.Context, h *initialState, namespa
 	var errs []error
 	for _, n := range list {
 		was, had := h.nodes[n.Name]
-		if !had && n.Own {
+		name := words.OneLine(n.Name)
+		if !had && !n.Own { // a user has created it
+			continue
+		}
+		if !had {
 			used, err := p.runsForeignPods(ctx, n.Name, namespace)
 			switch {
 			case err != nil:
 				errs = append(errs, err)
-			case used:
-				kept = append(kept, n.Name)
-			default:
+				continue
+			case !used:
 				errs = append(errs, p.control.Nodes().Remove(ctx, n.Name))
+				continue
 			}
+			left = append(left, name+", which the lesson has added, stays: Pods of other namespaces run on it.")
 		}
-		if had && n.Failed && !was.Failed {
+		if n.Failed && !was.Failed {
 			errs = append(errs, p.control.Nodes().Recover(ctx, n.Name))
 		}
-		if had && n.Unschedulable && !was.Unschedulable {
-			errs = append(errs, p.uncordon(ctx, n.Name))
+		if n.Unschedulable && !was.Unschedulable {
+			left = append(left, name+", which was cordoned during the lesson, stays so: `kubectl uncordon "+ui.QuotePOSIX(name)+"` makes it schedulable.")
 		}
 	}
-	return kept, errors.Join(errs...)
+	return left, errors.Join(errs...)
 }
 
 // runsForeignPods reports whether Pods of other namespaces than the lesson's run on a node: they would be lost with it.
@@ -59,10 +64,4 @@ func (p *controlPlane) runsForeignPods(ctx context.Context, node, namespace stri
 		ofDaemonSet := owner != nil && owner.Kind == "DaemonSet" // it is for the node
 		return !isOfLesson(pod.GetNamespace(), namespace) && !ofDaemonSet
 	}), nil
-}
-
-// uncordon makes a node schedulable again.
-func (p *controlPlane) uncordon(ctx context.Context, node string) error {
-	_, err := p.objects.Resource(nodeResource).Patch(ctx, node, types.MergePatchType, []byte(`{"spec":{"unschedulable":null}}`), metav1.PatchOptions{})
-	return err
 }

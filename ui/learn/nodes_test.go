@@ -15,14 +15,14 @@ import (
 	controlrest "github.com/ctrlplane/ctrlplane/control/rest"
 )
 
-// Nodes are as they were before the lesson, except an added one on which a Pod of another namespace runs.
+// Nodes are as they were before the lesson, except cordoned ones, and added ones on which a Pod of another namespace runs: these recover.
 func TestRevertNodes(t *testing.T) {
 	pod := func(namespace, owner string) string {
 		return `{"metadata":{"name":"a","namespace":"` + namespace + `","ownerReferences":[{"kind":"` + owner + `","controller":true}]}}`
 	}
 	pods := map[string]string{
 		"empty": "", "lesson": pod("lesson-7", "ReplicaSet") + "," + pod("lesson-7-further", "ReplicaSet"),
-		"daemon": pod("default", "DaemonSet"), "used": pod("default", "ReplicaSet"),
+		"daemon": pod("default", "DaemonSet"), "used": pod("default", "ReplicaSet"), "used-failed": pod("default", "ReplicaSet"),
 	}
 	now := []control.Node{
 		{Name: "failed", Own: true, Failed: true}, {Name: "cordoned", Unschedulable: true}, {Name: "both", Failed: true, Unschedulable: true},
@@ -30,7 +30,8 @@ func TestRevertNodes(t *testing.T) {
 	}
 	before := &initialState{nodes: map[string]control.Node{"failed": {}, "cordoned": {}, "both": {}, "was-cordoned": {Unschedulable: true}}}
 	for name := range pods {
-		now = append(now, control.Node{Name: name, Own: true})
+		isFailed := name == "used-failed"
+		now = append(now, control.Node{Name: name, Own: true, Failed: isFailed, Unschedulable: isFailed})
 	}
 	var changes []string
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -64,15 +65,19 @@ func TestRevertNodes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	kept, err := (&controlPlane{control: client, objects: objects}).revertNodes(t.Context(), before, "lesson-7")
-	if err != nil || !slices.Equal(kept, []string{"used"}) {
-		t.Errorf("keeps %q, %v", kept, err)
+	left, err := (&controlPlane{control: client, objects: objects}).revertNodes(t.Context(), before, "lesson-7")
+	slices.Sort(left)
+	const added = ", which the lesson has added, stays: Pods of other namespaces run on it."
+	cordoned := func(name string) string {
+		return name + ", which was cordoned during the lesson, stays so: `kubectl uncordon " + name + "` makes it schedulable."
+	}
+	if err != nil || !slices.Equal(left, []string{cordoned("both"), cordoned("cordoned"), "used" + added, "used-failed" + added, cordoned("used-failed")}) {
+		t.Errorf("leaves %q, %v", left, err)
 	}
 	slices.Sort(changes)
 	want := []string{
 		"DELETE " + controlrest.NodesPath + " daemon", "DELETE " + controlrest.NodesPath + " empty", "DELETE " + controlrest.NodesPath + " lesson",
-		"PATCH /api/v1/nodes/both ", "PATCH /api/v1/nodes/cordoned ",
-		"POST " + controlrest.NodesPath + "/recover both", "POST " + controlrest.NodesPath + "/recover failed",
+		"POST " + controlrest.NodesPath + "/recover both", "POST " + controlrest.NodesPath + "/recover failed", "POST " + controlrest.NodesPath + "/recover used-failed",
 	}
 	if !slices.Equal(changes, want) {
 		t.Errorf("got %q, want %q", changes, want)

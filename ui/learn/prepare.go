@@ -61,7 +61,10 @@ func (r *runner) prepare(ctx context.Context) (err error) {
 	r.shell.columns = r.Columns
 	r.complete = r.shell.completeCommand
 	r.probe = &probe{controlPlane: r.plane, shell: r.shell}
-	if r.initial, err = r.plane.recordState(ctx, r.lesson.Nodes); err != nil {
+	if r.initial, err = r.plane.recordState(ctx); err != nil {
+		return err
+	}
+	if err := r.plane.addMissingNodes(ctx, r.lesson.Nodes); err != nil {
 		return err
 	}
 	return r.probe.markStart(ctx)

@@ -124,7 +124,7 @@ func Run(ctx context.Context, l *Lesson, o Options) error {
 // runSteps runs the lesson, beginning with the first step.
 func (r *runner) runSteps(ctx context.Context) error {
 	r.printTitle()
-	r.printInterventions(r.interventions(ctx))
+	r.printInterventions(r.initial.interventions)
 	if err := r.reachStep(ctx, r.replaySteps); err != nil {
 		return err
 	}

@@ -83,6 +83,30 @@ func TestShownTraceIsCutBetweenLines(t *testing.T) {
 	}
 }
 
+// Only a trace is cut between its lines, and nothing of which the rest needs no more room than the note.
+func TestShownTextIsCutAtItsNumberOfLines(t *testing.T) {
+	r := &runner{}
+	r.console = &console{style: style{ui.Mode{}}}
+	deep := strings.Repeat("a\n", 3) + strings.Repeat(continuation+"b\n", 5)
+	for name, tc := range map[string]struct {
+		show  Show
+		lines int
+		want  string // the last line
+	}{
+		"output of a command":         {Show{Command: "x", Lines: 5}, 6, "  and 3 more lines"},
+		"one line more":               {Show{Command: "x", Lines: 7}, 8, "  " + continuation + "b"},
+		"trace":                       {Show{Trace: "x", Lines: 5}, 3, "  and 6 more lines"},
+		"why":                         {Show{Why: "x", Lines: 5}, 3, "  and 6 more lines"},
+		"trace with one line more":    {Show{Trace: "x", Lines: 7}, 8, "  " + continuation + "b"},
+		"trace with all of its lines": {Show{Trace: "x", Lines: 8}, 8, "  " + continuation + "b"},
+	} {
+		got := strings.Split(strings.TrimSpace("x\n"+r.formatShown(&tc.show, deep, "")), "\n")[1:]
+		if len(got) != tc.lines || got[len(got)-1] != tc.want {
+			t.Errorf("%s: got %d lines:\n%s", name, len(got), strings.Join(got, "\n"))
+		}
+	}
+}
+
 // What a step says from one prompt to the next fits on a projector.
 func TestEveryStepFitsOnTheScreen(t *testing.T) {
 	all, err := All()

@@ -63,12 +63,16 @@ func (r *runner) formatShown(s *Show, text, command string) string {
 		b.WriteString(r.wrap("", "", r.renderInline(r.substituteNamespace(s.Say))) + "\n")
 	}
 	lines := strings.Split(strings.TrimRight(text, "\n"), "\n")
-	most := cutBefore(lines, cmp.Or(s.Lines, defaultShownLines))
+	most := cmp.Or(s.Lines, defaultShownLines)
+	isCut := len(lines) > most+1 // one line needs as much room as the note
+	if isCut && (s.Trace != "" || s.Why != "") {
+		most = cutBefore(lines, most)
+	}
 	if command != "" {
 		b.WriteString("  " + r.faint("$ ") + r.bold(command) + "\n")
 	}
 	for i, l := range lines {
-		if i == most && len(lines) > most+1 { // one line needs as much room as the note
+		if isCut && i == most {
 			b.WriteString("  " + r.faint(fmt.Sprintf("and %d more lines", len(lines)-most)) + "\n")
 			break
 		}

@@ -98,7 +98,7 @@ func (r *runner) clearLesson(ctx context.Context) error {
 	if _, err := r.plane.createNamespace(ctx, r.shell.namespace, r.lesson.Namespaces); err != nil {
 		return err
 	}
-	if r.initial, err = r.plane.recordState(ctx, r.lesson.Nodes); err != nil {
+	if err := r.plane.addMissingNodes(ctx, r.lesson.Nodes); err != nil {
 		return err
 	}
 	r.probe.lessonBegun = false
