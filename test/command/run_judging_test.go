@@ -119,7 +119,7 @@ cat waited && "$CTRLPLANE" why source/a`
 	if err != nil {
 		t.Fatal(err)
 	}
-	const reason, unwatched = "LatestGenerationNotObserved: Source generation is 1, but latest observed generation is -1", "no client watches sources.example.com"
+	const reason, unwatched = "no client has written its status", "no client watches sources.example.com"
 	requireText(t, string(out), "Source default/a  InProgress  "+reason+", and "+unwatched+"\n", "\nSource default/a: "+unwatched+"\n")
 	requireText(t, strings.Join(strings.Fields(string(out)), " "), " It is not ready: "+reason+"; "+unwatched+". ")
 	requireText(t, r.stderr.String(), "Source default/a has no status yet, and no client has watched sources.example.com\n")
