@@ -7,7 +7,7 @@ import (
 	"github.com/ctrlplane/ctrlplane/internal/testutil/program"
 )
 
-// testFieldManagers checks that two field managers of one program are told apart, and which fields an apply takes by force.
+// testFieldManagers checks that two field managers of one program are told apart, and which conflicts an apply forces.
 func testFieldManagers(t *testing.T, p *program.ControlPlane) {
 	apply := func(manager, value string, flags ...string) (stderr string, code int) {
 		cmd := program.Command(t, append([]string{"--data-dir", p.Dir, "kubectl", "apply", "--server-side", "--field-manager", manager, "-f", "-"}, flags...)...)
@@ -30,7 +30,7 @@ func testFieldManagers(t *testing.T, p *program.ControlPlane) {
 	for _, args := range [][]string{{"why", "cm/shared", "--changed"}, {"trace", "cm/shared"}} {
 		got := program.MustRun(t, p.Dir, args...)
 		flat := strings.Join(strings.Fields(got), " ")
-		for _, want := range []string{"patched ConfigMap shared as field manager argo (version ", "the apply has forced fields away from field manager flux: data.k"} {
+		for _, want := range []string{"patched ConfigMap shared as field manager argo (version ", "the apply forced conflicts with field manager flux: data.k"} {
 			if !strings.Contains(flat, want) {
 				t.Errorf("%s: no %q in:\n%s", args[0], want, got)
 			}
