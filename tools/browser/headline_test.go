@@ -95,7 +95,7 @@ func TestWebPageSaysWhichControllerWaits(t *testing.T) {
 		delete(p.class.broken, "job-controller")
 		delete(p.class.unlisted, "job-controller")
 	})
-	p.await(`document.querySelector('[data-id="actor:job-controller"] .mark').innerText === ""`)
+	p.await(`document.querySelector('[data-id="actor:job-controller"] .mark').innerText === "20 workers"`)
 	p.await(`!document.getElementById("panel").innerText.includes("waits")`)
 }
 
