@@ -245,7 +245,7 @@ func (w *write) isOfSameSync(e *event, last *writeRun) bool {
 }
 
 // causeOfNamed returns the cause of the last run that has written an object which the written one names, as a sync writes the
-// status of its object before what that is for; nil if there is none. The event of such a status is one only if no other is.
+// status of its object before what that is for; nil if there is none. The event of such a status comes last.
 func (w *write) causeOfNamed() (own *event) {
 	names := w.namesOfObject()
 	for _, r := range slices.Backward(w.runs) {
