@@ -100,16 +100,6 @@ func (s *shell) runToEnd(ctx context.Context, cmd *exec.Cmd) error {
 	return err
 }
 
-// startGroup starts a command in a process group of its own, which ends with this process unless it was released.
-func startGroup(cmd *exec.Cmd) (g processGroup, release func(), err error) {
-	setProcessGroup(cmd)
-	if err := cmd.Start(); err != nil {
-		return g, nil, err
-	}
-	g = groupOf(cmd)
-	return g, g.guard(), nil
-}
-
 // ownSignalDelay is how long a signal may take until it ends the context of a lesson.
 const ownSignalDelay = time.Second
 

@@ -5,6 +5,8 @@ package learn
 import (
 	"context"
 	"os"
+	"os/exec"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -26,5 +28,19 @@ func TestCommandEndedByASignalOfItsGroup(t *testing.T) {
 	s := &shell{dir: t.TempDir(), env: os.Environ()}
 	if code, err := s.run(ctx, "echo 1; kill -TERM $$", out); code != 1 || err != nil || ctx.Err() == nil {
 		t.Errorf("code %d, %v, context %v", code, err, ctx.Err())
+	}
+}
+
+// This process may be killed just after a command has begun: the guard of its group begins first.
+func TestGuardBeginsBeforeTheCommand(t *testing.T) {
+	cmd := exec.Command("sleep", "1000")
+	group, release, err := startGroup(cmd)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { group.kill(); _ = cmd.Wait(); release() }()
+	leader, err := syscall.Getpgid(cmd.Process.Pid)
+	if err != nil || leader != group.id || leader == cmd.Process.Pid {
+		t.Errorf("the group is %d, led by %d; the command is %d; %v", group.id, leader, cmd.Process.Pid, err)
 	}
 }

@@ -22,16 +22,14 @@ type processGroup struct {
 // interrupt ends a command: Windows has no signal for that.
 func interrupt(cmd *exec.Cmd) error { return cmd.Process.Kill() }
 
-// setProcessGroup gives a command a process group of its own, so that the console does not send
-// Ctrl-C to it.
-func setProcessGroup(cmd *exec.Cmd) {
+// startGroup starts a command in a process group of its own, so that the console does not send Ctrl-C to it.
+func startGroup(cmd *exec.Cmd) (g processGroup, release func(), err error) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{CreationFlags: syscall.CREATE_NEW_PROCESS_GROUP}
-}
-
-// groupOf returns the group of a command that was just started.
-func groupOf(cmd *exec.Cmd) processGroup {
+	if err := cmd.Start(); err != nil {
+		return g, nil, err
+	}
 	job, _ := jobobject.New(cmd.Process) // it fails if the command has exited
-	return processGroup{cmd, job}
+	return processGroup{cmd, job}, func() {}, nil
 }
 
 // terminate kills the group, which is not one that Windows could send Ctrl-Break to.
@@ -44,7 +42,5 @@ func (g processGroup) kill() {
 	}
 	_ = g.cmd.Process.Kill() // it fails if the process has exited
 }
-
-func (g processGroup) guard() (release func()) { return func() {} }
 
 func (g processGroup) exists() bool { return g.job != nil && g.job.Runs() }
