@@ -319,7 +319,7 @@ func (r *request) findCause(answer recording.ResponseSummary) {
 func (r *request) noteEffects(now time.Time) {
 	c, cl := r.call, r.client
 	cl.countCall(c, now)
-	cl.noteOutlived(r)
+	cl.noteWroteFirst(r)
 	if r.sync != nil && r.isWorthRecording() {
 		cl.reports.countCall(r.sync, c)
 	}

@@ -23,12 +23,13 @@ const keptEvents, maxRecent, keptRecent = 64, 4096, 16384
 type watch struct {
 	observe.ClientWatch
 	*eventSource
-	conn   string       // of the client
-	ended  time.Time    // zero if it is open; under the lock of its client
-	gone   func() error // of an open one returns an error once the client has ended it
-	closed bool         // the client has ended it; under the lock of its client
-	next   *watch       // of the same selection, opened after its end; under the lock of its client
-	object observe.Object
+	conn    string       // of the client
+	ended   time.Time    // zero if it is open; under the lock of its client
+	gone    func() error // of an open one returns an error once the client has ended it
+	closed  bool         // the client has ended it; under the lock of its client
+	next    *watch       // of the same selection, opened after its end; under the lock of its client
+	forUser string       // see forUser
+	object  observe.Object
 
 	frames *frames
 	parse  frameParser // nil if only the number of events is known
@@ -116,7 +117,7 @@ func (e *event) leaseTakenBy() string {
 
 func newWatch(req *http.Request, call *observe.Called, f *frames) *watch {
 	q := req.URL.Query()
-	w := &watch{conn: req.RemoteAddr, object: call.Object, gone: req.Context().Err, frames: f}
+	w := &watch{conn: req.RemoteAddr, forUser: forUser(call), object: call.Object, gone: req.Context().Err, frames: f}
 	w.eventSource = &eventSource{opened: call.Began, group: call.Object.Group, resource: call.Object.Resource, watchedKind: call.Object.Kind}
 	w.ClientWatch = observe.ClientWatch{
 		Resource: call.Object.GroupResource(), Namespace: call.Object.Namespace, Name: call.Object.Name,
