@@ -15,8 +15,8 @@ import (
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
-// forcingPlugin is upstream's plugin that calls validating webhooks, the last one that sees a write. It notes which fields a
-// server-side apply takes by force from other managers: the answer to the client does not say so.
+// forcingPlugin is upstream's plugin that calls validating webhooks, the last one that sees a write. It notes the conflicts that a
+// server-side apply forces: the answer to the client does not name them.
 type forcingPlugin struct{ webhookPlugin }
 
 // Validate implements admission.ValidationInterface.
@@ -25,10 +25,10 @@ func (p forcingPlugin) Validate(ctx context.Context, a admission.Attributes, o a
 	return p.webhookPlugin.Validate(ctx, a, o)
 }
 
-// noteForced notes what a server-side apply takes from other managers. Without force the API server refuses that.
+// noteForced notes the conflicts that a server-side apply forces.
 func noteForced(ctx context.Context, a admission.Attributes) {
-	options, isUpdate := a.GetOperationOptions().(*metav1.UpdateOptions) // also of a patch
-	if !isUpdate || options.FieldManager == "" {
+	options, isUpdate := a.GetOperationOptions().(*metav1.UpdateOptions) // also of an apply
+	if !isUpdate {
 		return
 	}
 	before, err := meta.Accessor(a.GetOldObject())
@@ -39,85 +39,82 @@ func noteForced(ctx context.Context, a admission.Attributes) {
 	if err != nil {
 		return
 	}
-	managers, fields, err := forcedFields(options.FieldManager, before.GetManagedFields(), after.GetManagedFields())
-	if err != nil {
-		klog.FromContext(ctx).V(2).Info("the fields that a server-side apply has forced are not known", "resource", a.GetResource(), "err", err)
-	}
-	object := observe.Written{Resource: a.GetResource().GroupResource().String(), Namespace: a.GetNamespace(), Name: a.GetName()}
-	observe.NoteForced(object, managers, fields)
+	// The attributes of a Namespace have its own name as the namespace.
+	object := observe.Written{Resource: a.GetResource().GroupResource().String(), Namespace: before.GetNamespace(), Name: a.GetName()}
+	observe.NoteForced(object, func() (managers, fields []string) {
+		managers, fields, err := forcedFields(options.FieldManager, before.GetManagedFields(), after.GetManagedFields())
+		if err != nil {
+			klog.FromContext(ctx).V(2).Info("the fields that a server-side apply has forced are not known", "resource", a.GetResource(), "err", err)
+		}
+		return managers, fields
+	})
 }
 
-// forcedFields returns the fields that others than a manager have managed before an apply of this, and that it manages since,
-// with the names of the others. The managers of a field with the same value share it.
+// forcedFields returns the fields that others than a manager have managed before an apply of this, and that it has taken from
+// all of them, with the names of the others. The managers of a field with the same value share it.
 func forcedFields(manager string, before, after []metav1.ManagedFieldsEntry) (managers, fields []string, err error) {
-	var applied *fieldpath.Set
-	lost := &fieldpath.Set{}
-	for _, b := range before {
-		if b.Manager == manager || b.FieldsV1 == nil {
+	isOther := func(f metav1.ManagedFieldsEntry) bool { return f.Manager != manager }
+	isChanged := func(f metav1.ManagedFieldsEntry) bool {
+		return isOther(f) && !slices.ContainsFunc(after, func(a metav1.ManagedFieldsEntry) bool { return isSameEntry(f, a) })
+	}
+	if !slices.ContainsFunc(before, isChanged) { // as of most applies: nothing is decoded
+		return nil, nil, nil
+	}
+	applied, err := fieldsOf(after, func(f metav1.ManagedFieldsEntry) bool {
+		return f.Manager == manager && f.Operation == metav1.ManagedFieldsOperationApply
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	kept, err := fieldsOf(after, isOther) // also what upstream has moved to another entry, as if there are many
+	if err != nil {
+		return nil, nil, err
+	}
+	all := &fieldpath.Set{}
+	for _, f := range before {
+		if !isChanged(f) {
 			continue
 		}
-		is := func(f metav1.ManagedFieldsEntry) bool {
-			return f.Manager == b.Manager && f.Operation == b.Operation && f.Subresource == b.Subresource && f.APIVersion == b.APIVersion
-		}
-		var left []byte
-		if at := slices.IndexFunc(after, is); at >= 0 && after[at].FieldsV1 != nil {
-			left = after[at].FieldsV1.GetRawBytes()
-		}
-		if bytes.Equal(left, b.FieldsV1.GetRawBytes()) {
-			continue
-		}
-		if applied == nil {
-			if applied, err = appliedFields(manager, after); err != nil {
-				return nil, nil, err
-			}
-		}
-		if applied.Empty() { // an update, which needs no force
-			return nil, nil, nil
-		}
-		had, err := parseFields(b.FieldsV1.GetRawBytes())
+		had, err := fieldsOf([]metav1.ManagedFieldsEntry{f}, isChanged)
 		if err != nil {
 			return nil, nil, err
 		}
-		has, err := parseFields(left)
-		if err != nil {
-			return nil, nil, err
-		}
-		taken := had.Difference(has).Intersection(applied)
+		taken := had.Difference(kept).Intersection(applied)
 		if taken.Empty() {
 			continue
 		}
-		lost = lost.Union(taken)
-		if !slices.Contains(managers, b.Manager) {
-			managers = append(managers, b.Manager)
+		all = all.Union(taken)
+		if !slices.Contains(managers, f.Manager) {
+			managers = append(managers, f.Manager)
 		}
 	}
-	for path := range lost.Leaves().All() {
+	for path := range all.Leaves().All() {
 		fields = append(fields, strings.TrimPrefix(path.String(), "."))
 	}
 	slices.Sort(fields)
 	return managers, fields, nil
 }
 
-// appliedFields returns the fields that a manager has applied.
-func appliedFields(manager string, all []metav1.ManagedFieldsEntry) (*fieldpath.Set, error) {
-	applied := &fieldpath.Set{}
-	for _, f := range all {
-		if f.Manager != manager || f.Operation != metav1.ManagedFieldsOperationApply || f.FieldsV1 == nil {
-			continue
-		}
-		set, err := parseFields(f.FieldsV1.GetRawBytes())
-		if err != nil {
-			return nil, err
-		}
-		applied = applied.Union(set)
+// isSameEntry reports whether two entries are of the same manager and have the same fields.
+func isSameEntry(a, b metav1.ManagedFieldsEntry) bool {
+	if a.Manager != b.Manager || a.Operation != b.Operation || a.Subresource != b.Subresource || a.APIVersion != b.APIVersion {
+		return false
 	}
-	return applied, nil
+	return a.FieldsV1 == b.FieldsV1 || a.FieldsV1 != nil && b.FieldsV1 != nil && bytes.Equal(a.FieldsV1.GetRawBytes(), b.FieldsV1.GetRawBytes())
 }
 
-func parseFields(raw []byte) (*fieldpath.Set, error) {
-	set := &fieldpath.Set{}
-	if len(raw) == 0 {
-		return set, nil
+// fieldsOf returns the fields of the entries that is selects.
+func fieldsOf(entries []metav1.ManagedFieldsEntry, is func(metav1.ManagedFieldsEntry) bool) (*fieldpath.Set, error) {
+	all := &fieldpath.Set{}
+	for _, f := range entries {
+		if !is(f) || f.FieldsV1 == nil {
+			continue
+		}
+		set := &fieldpath.Set{}
+		if err := set.FromJSON(bytes.NewReader(f.FieldsV1.GetRawBytes())); err != nil {
+			return nil, err
+		}
+		all = all.Union(set)
 	}
-	return set, set.FromJSON(bytes.NewReader(raw))
+	return all, nil
 }

@@ -241,11 +241,11 @@ func (w *write) isOfSameSync(e *event, last *writeRun) bool {
 	if e == nil || e.isOf(w.object) || w.versions.madeStatus(e) {
 		return false
 	}
-	return e.version == last.made || !w.busy.parallel && w.versions.made(e) && e.seen().After(last.began)
+	return !w.busy.parallel && w.versions.made(e) && e.seen().After(last.began)
 }
 
 // causeOfNamed returns the cause of the last run that has written an object which the written one names, as a sync writes the
-// status of its object before what that is for; nil if there is none. The event of such a status is one only if no other is.
+// status of its object before what that is for; nil if there is none. The event of such a status comes last.
 func (w *write) causeOfNamed() (own *event) {
 	names := w.namesOfObject()
 	for _, r := range slices.Backward(w.runs) {
@@ -499,14 +499,16 @@ func (c *candidates) handedOver(w *write) (last *event) {
 	return last
 }
 
-// listedOwner returns the owner of the written object, or the object itself if it has none, that the program has found when it
-// started and has not worked for: the last run was for another one that it has found, and which is neither of these.
+// listedOwner returns the owner of the written object that the program has found when it started and has not worked for: the last
+// run was for another one that it has found, and which is neither that nor the object itself. If the object has no owner, it is the
+// object that was found, unless the run may go on with it: a sync writes to what its object names, too.
 func (c *candidates) listedOwner(w *write) *event {
 	if c.last == nil || c.last.change != observe.Listed || c.last.isRelatedTo(w.object, w.owners) {
 		return nil
 	}
+	goesOn := !w.busy.parallel && w.since(c.free) <= w.client.pauseLimit()
 	i := slices.IndexFunc(c.listed, func(e *event) bool {
-		isIt := isOwner(w.owners, e.uid) || len(w.owners) == 0 && e.isOf(w.object)
+		isIt := isOwner(w.owners, e.uid) || len(w.owners) == 0 && !goesOn && e.isOf(w.object)
 		return isIt && e.lastRun(w).answered.IsZero()
 	})
 	if i < 0 {

@@ -82,7 +82,7 @@ func (w *write) findCause(c *candidates) (cause *event, woken bool) {
 	} else if cause, woken = w.choose(c); w.busy.late && cause != nil && !w.isOnlyReason(cause, c) {
 		cause = nil
 	}
-	if cause != nil && (w.mayFollowFromOwner(cause) || w.reported && !w.followsSoon(cause)) {
+	if cause != nil && (w.mayFollowFromOwner(cause) || w.mayBeginItself(cause, c) || w.reported && !w.followsSoon(cause)) {
 		cause = nil
 	}
 	return cause, woken
@@ -98,6 +98,15 @@ func (w *write) mayFollowFromOwner(cause *event) bool {
 	return len(r.targets) > 0 && w.began.Sub(r.answered) > w.client.pauseLimit() && slices.ContainsFunc(w.related, func(e *event) bool {
 		return e.uid == w.owners[0].UID && e.change == observe.Added && w.versions.made(e) && e.isOwnedBy(cause.uid) && e.seen().After(cause.seen())
 	})
+}
+
+// mayBeginItself reports whether the written object, which the program has found when it started and has not worked for, may be the
+// cause as well as another one, for which it has just written.
+func (w *write) mayBeginItself(cause *event, c *candidates) bool {
+	if cause.change != observe.Listed || len(w.owners) > 0 || cause.isRelatedTo(w.object, nil) {
+		return false
+	}
+	return slices.ContainsFunc(c.listed, func(e *event) bool { return e.isOf(w.object) && e.lastRun(w).answered.IsZero() })
 }
 
 // followsSoon reports whether a write begins soon after an event, or after a write because of that. A client that reports its
@@ -147,13 +156,9 @@ func (w *write) lastEvent(to time.Time, is func(*event) bool) (last *event) {
 	return last
 }
 
-// isReceived reports whether an event, which the process of the write may have received, is of what another client has changed in
-// the namespace of the written object or outside of any, or in any if the written one is outside, except for what the control plane
-// adds to each namespace.
+// isReceived reports whether an event is of what another client has changed in the namespace of the written object or outside of
+// any, or in any if the written one is outside, except for what the control plane adds to each namespace.
 func (w *write) isReceived(e *event) bool {
-	if !w.isWorkers && !w.process.MayBe(e.process) {
-		return false
-	}
 	isDefault := e.change == observe.Added && defaultObjects[e.resource] == e.name
 	return (e.namespace == "" || w.isIn("") || w.isIn(e.namespace)) && w.isOthers(e) && !isDefault
 }
@@ -268,13 +273,41 @@ func (w *write) mayFollowWithOther(e *event, of *candidates) bool {
 }
 
 // isByTimer reports whether a write follows from a timer rather than from an event of those for which the program has ended its
-// work. That of its own write may still wait while it has not been idle since, if that follows from what another client has
-// changed a short time ago, and is not undone. What creates an object repeats nothing.
+// work. What creates an object repeats nothing. The event of a write of its own may still wait while the program was not idle.
 func (w *write) isByTimer(e *event) bool {
-	if !w.existed && !w.deletes {
+	switch isOwn := w.versions.made(e); {
+	case !w.existed && !w.deletes:
 		return w.isOfChild(e)
+	case isOwn && (w.deletes || w.began.Sub(w.versions.originOf(e)) > maxReaction):
+		return true
+	case isOwn && !w.idle.to.After(e.seen()):
+		return false
+	default:
+		return !w.mayGoOnFor(e, isOwn)
 	}
-	return w.deletes || !w.versions.made(e) || w.idle.to.After(e.seen()) || w.began.Sub(w.versions.originOf(e)) > maxReaction
+}
+
+// mayGoOnFor reports whether a sync that has waited for something outside, such as a cloud, may go on with the write: it has written
+// for the event before, or made that itself with a write of the same object, and has not made this write yet.
+func (w *write) mayGoOnFor(e *event, isOwn bool) bool {
+	if isOwn {
+		return e.isOf(w.object) && !w.isRepeated()
+	}
+	return w.isNearest(e) && len(e.lastRun(w).targets) > 0 && !w.isRepeated()
+}
+
+// isRepeated reports whether the program has written the same before, since another client has changed a related object.
+func (w *write) isRepeated() bool {
+	var since time.Time
+	for _, e := range w.related {
+		if w.isOthers(e) {
+			since = later(since, e.seen())
+		}
+	}
+	return slices.ContainsFunc(w.related, func(e *event) bool {
+		r := e.lastRun(w)
+		return !r.began.Before(since) && slices.Contains(r.targets, w.target)
+	})
 }
 
 // isOfChild reports whether an event that the program has not made is of an object with an owner, and neither of the written

@@ -208,7 +208,7 @@ func testCauseBySelector(t *testing.T) {
 		sendRoute(frame("MODIFIED", object("Route", "main", "r1", fmt.Sprint(30+i))))
 	}
 	write("u1")
-	// An event long before is no cause: a timer may have repeated the work.
+	// An event long before is not the cause: a timer may have repeated the work.
 	time.Sleep(2 * time.Second)
 	sendSite(frame("MODIFIED", object("Site", "site-u1", "u1", "10")))
 	write("u1")

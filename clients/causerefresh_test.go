@@ -223,3 +223,20 @@ func playStatusBesideWorker(s *script) {
 		func() { s.write(added, "PATCH", api+"clusterexternalsecrets/shared/status", all(24)) },
 	)
 }
+
+// At the start, a sync writes the status of its object, and that of another one which that names.
+func playRouteAndGateway(s *script) {
+	const gateways, routes = "/apis/g.io/v1/namespaces/ns/gateways", "/apis/g.io/v1/namespaces/ns/routes"
+	main := func(version string) string {
+		return strings.Replace(object("Route", "main", "r1", version), "{", `{"spec":{"parentRefs":[{"name":"edge"}]},`, 1)
+	}
+	edge := func(version string) string { return object("Gateway", "edge", "g1", version) }
+	sendGateway, sendRoute := s.watch(gateways+initially), s.watch(routes+initially)
+	sendGateway("ADDED", edge("3"))
+	sendRoute("ADDED", main("4"))
+	ms(20)
+	s.write("Route ns/main listed 4", "PATCH", routes+"/main/status", main("10"))
+	sendRoute("MODIFIED", main("10"))
+	ms(2)
+	s.write("Route ns/main listed 4", "PATCH", gateways+"/edge/status", edge("11"))
+}

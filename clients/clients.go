@@ -116,6 +116,9 @@ func (c *Clients) Handle(w http.ResponseWriter, req *http.Request, who user.Info
 		r.gate.Handle(r.wrap(w), r.req, &r.call.Held, next)
 	} else {
 		r.served = &observe.ServedCall{}
+		if r.forcesConflicts() {
+			r.served.ForceConflicts()
+		}
 		r.served.Serve(cl.name, func() { r.gate.Handle(r.wrap(w), r.req, &r.call.Held, next) })
 	}
 	r.returned = true

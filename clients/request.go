@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apiserver/pkg/endpoints/responsewriter"
 
 	"github.com/ctrlplane/ctrlplane/controllers/intervene"
@@ -81,7 +82,7 @@ func newRequest(o *observe.Observer, f *frames, cl *client, req *http.Request, c
 		c.Client = &impersonating
 	}
 	if c.IsWrite() {
-		c.FieldManager = fieldManager(req)
+		c.FieldManager, c.Applied = fieldManager(req), r.isApply()
 	}
 	cl.reports.noteRequest(req.RemoteAddr)
 	if header := req.Header.Get(SyncHeader); header != "" {
@@ -132,6 +133,16 @@ func (r *request) isDryRun() (is bool) {
 		})
 	}
 	return is || strings.Contains(r.req.URL.RawQuery, "dryRun=All")
+}
+
+// forcesConflicts reports whether a write is a server-side apply that takes fields from other field managers.
+func (r *request) forcesConflicts() bool {
+	if !r.call.Applied || !strings.Contains(r.req.URL.RawQuery, "force") {
+		return false
+	}
+	values, force := r.req.URL.Query()["force"], false
+	_ = runtime.Convert_Slice_string_To_bool(&values, &force, nil) // as upstream reads it: it returns no error
+	return force
 }
 
 // fieldManager returns the field manager of a write, as the API server determines it.

@@ -26,6 +26,11 @@ func TestConditionsOfTheLatestGeneration(t *testing.T) {
 			"LatestGenerationNotObserved: Widget generation is 2, but latest observed generation is 1"},
 		"of no generation": {byOperator, "1", strings.ReplaceAll(failed, "observedGeneration: 2, ", ""),
 			"LatestGenerationNotObserved: Widget generation is 2, but latest observed generation is 1"},
+		"without a message": {byOperator, "-1", `{type: Ready, status: "False", observedGeneration: 2, reason: ArtifactFailed, message: ""}`, "ArtifactFailed"},
+		"without generations": {byOperator, "2", strings.ReplaceAll(works+", "+failed, "observedGeneration: 2, ", ""),
+			"ArtifactFailed: Source artifact not found, retrying in 5s"},
+		"of no generation while it works": {byOperator, "2", works + ", " + strings.ReplaceAll(failed, "observedGeneration: 2, ", ""),
+			"ProgressingWithRetry: Fulfilling prerequisites"},
 		"defaults of its schema": {byUser, "-1", "", "no client has written its status"},
 		"no conditions":          {byOperator, "-1", "", "LatestGenerationNotObserved: Widget generation is 2, but latest observed generation is -1"},
 	} {

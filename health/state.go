@@ -116,7 +116,7 @@ func resultMessage(u *unstructured.Unstructured, r *status.Result) string {
 	if status.GetLegacyConditionsFn(u) != nil || len(r.Conditions) != 1 || r.Conditions[0].Message != r.Message {
 		return r.Message
 	}
-	c, found := tellingCondition(u, r)
+	c, found := currentCondition(u, r)
 	switch {
 	case found:
 		return joinReason(c.Reason, expandConditions(u, c.Message))
@@ -126,22 +126,25 @@ func resultMessage(u *unstructured.Unstructured, r *status.Result) string {
 	return joinReason(r.Conditions[0].Reason, expandConditions(u, r.Message))
 }
 
-// tellingCondition returns the condition that says more of why a custom resource is not ready than what kstatus goes by: that Ready is
-// False while it is being reconciled, and whatever says so while its controller has not set the observedGeneration of its status.
-// Those of Flux set that, before a first success and after a change, once they have succeeded; conditions have one of their own.
-func tellingCondition(u *unstructured.Unstructured, r *status.Result) (metav1.Condition, bool) {
+// currentCondition returns the condition of the last generation that says more of why a custom resource is not ready than what
+// kstatus goes by: Ready if it is False while Reconciling is True, and any while its controller has not set the observedGeneration
+// of its status. The controllers of Flux set that only after a success, and before it the one that each condition has.
+func currentCondition(u *unstructured.Unstructured, r *status.Result) (metav1.Condition, bool) {
 	if r.Status != InProgress || !kinds.IsCustom(kindOf(u)) {
 		return metav1.Condition{}, false
 	}
 	wanted := []metav1.Condition{{Type: "Ready", Status: metav1.ConditionFalse}}
+	reconciling, _ := findCondition(u, "Reconciling")
+	needsGeneration := reconciling.ObservedGeneration != 0 // a Ready without one may be older
 	if isUnobserved(u) {
+		needsGeneration = true
 		wanted = append(wanted, metav1.Condition{Type: "Stalled", Status: metav1.ConditionTrue},
 			metav1.Condition{Type: "Reconciling", Status: metav1.ConditionTrue}, metav1.Condition{Type: "Ready", Status: metav1.ConditionUnknown})
 	}
 	for _, w := range wanted {
 		c, found := findCondition(u, w.Type)
-		isCurrent := c.ObservedGeneration == u.GetGeneration() || c.ObservedGeneration == 0 && !isUnobserved(u)
-		if found && c.Status == w.Status && c.Message != "" && isCurrent {
+		isCurrent := c.ObservedGeneration == u.GetGeneration() || c.ObservedGeneration == 0 && !needsGeneration
+		if found && c.Status == w.Status && c.Reason+c.Message != "" && isCurrent {
 			return c, true
 		}
 	}

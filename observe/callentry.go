@@ -68,6 +68,7 @@ const (
 	callIsBackground
 	callIsPlainRead
 	callDryRun
+	callApplied
 )
 
 // Kind implements Event.
@@ -111,6 +112,7 @@ func (o *Observer) newCallRecord(c *Called, now time.Time) *callRecord {
 	e.set(callConflict, c.Conflict)
 	e.set(callCanceled, c.Canceled)
 	e.set(callDryRun, c.DryRun)
+	e.set(callApplied, c.Applied)
 	e.set(callIsNotable, c.isNotable())
 	e.set(callIsBackground, c.isBackground())
 	e.set(callIsPlainRead, c.isPlainRead())
@@ -193,7 +195,8 @@ func (e *callEntry) called(recorded time.Time, room *[1]Written) (c Called) {
 	c.Controller, c.Verb, c.Subresource, c.Version = k.controller, k.verb, k.subresource, k.version
 	c.Object = Object{Group: k.group, Resource: k.resource, Kind: k.kind, Namespace: e.namespace, Name: e.name, UID: e.uid}
 	c.ResourceVersion, c.Took, c.Status, c.Sync, c.Event = e.resourceVersion, e.took, int(e.status), e.sync, e.event
-	c.Selected, c.Aggregated, c.Conflict, c.Canceled, c.DryRun = e.has(callSelected), e.has(callAggregated), e.has(callConflict), e.has(callCanceled), e.has(callDryRun)
+	c.Selected, c.Aggregated, c.Conflict, c.Canceled = e.has(callSelected), e.has(callAggregated), e.has(callConflict), e.has(callCanceled)
+	c.DryRun, c.Applied = e.has(callDryRun), e.has(callApplied)
 	if e.has(callBeganBefore) {
 		c.Began = recorded.Add(-e.before)
 	}

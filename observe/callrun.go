@@ -18,6 +18,7 @@ type callRun struct {
 	late func([]Written) // set by end before runAnswered
 
 	webhooks atomic.Pointer[[]Webhook]
+	forces   bool // it is a server-side apply that forces conflicts
 	forced   atomic.Pointer[forcedApply]
 }
 

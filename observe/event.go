@@ -225,8 +225,10 @@ type Called struct {
 	// Canceled is set if the caller itself has ended a read before it was answered.
 	Canceled bool `json:"canceled,omitempty"` // beside the others: a Called takes less memory
 	// DryRun is set for a write of a client that is to store nothing.
-	DryRun bool   `json:"dryRun,omitempty"`
-	Error  string `json:"error,omitempty"`
+	DryRun bool `json:"dryRun,omitempty"`
+	// Applied is set for a server-side apply of a client, whose request names its FieldManager.
+	Applied bool   `json:"applied,omitempty"`
+	Error   string `json:"error,omitempty"`
 	// Wrote lists what the call has written, as the storage reports it. It is empty for
 	// a call without an effect, and with storage that does not report.
 	Wrote []Written `json:"wrote,omitempty"`
@@ -291,7 +293,7 @@ type Written struct {
 	Name            string `json:"name"`
 	ResourceVersion string `json:"resourceVersion"`
 	Deleted         bool   `json:"deleted,omitempty"`
-	// Forced is what a server-side apply has taken by force from other field managers with this version; nil if nothing.
+	// Forced are the conflicts that a server-side apply has forced with this version; nil if none.
 	Forced *ForcedFields `json:"forced,omitempty"`
 }
 

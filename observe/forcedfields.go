@@ -6,10 +6,10 @@ import (
 	"github.com/ctrlplane/ctrlplane/internal/words"
 )
 
-// ForcedFields are fields with a conflict that a server-side apply has forced: other field managers had set them to other values.
+// ForcedFields are conflicts that a server-side apply has forced: fields that other field managers had set to other values.
 type ForcedFields struct {
 	Managers []string `json:"managers"` // that had managed them
-	// Fields are the paths of the first of them, cut to 200 bytes each. Values are not recorded.
+	// Fields are the paths of the first of them, cut to 200 bytes each. Values are not recorded, except for the keys of lists.
 	Fields []string `json:"fields"`
 	// MoreFields is how many other fields there are.
 	MoreFields int `json:"moreFields,omitempty"`
@@ -28,14 +28,18 @@ type forcedApply struct {
 	fields *ForcedFields
 }
 
-// NoteForced notes for the call that the calling goroutine serves, if that is recorded, what it takes by force from other field
-// managers if the storage writes the object, which is given without a version. A repeated attempt of the call replaces that of
-// the one before: fields is then empty if it takes nothing.
-func NoteForced(object Written, managers, fields []string) {
+// ForceConflicts says that the call is a server-side apply that forces conflicts. It must precede Serve.
+func (s *ServedCall) ForceConflicts() { s.run.forces = true }
+
+// NoteForced notes the conflicts that the call which the calling goroutine serves forces if the storage writes the object, which
+// is given without a version. find, which returns the managers and the fields, is called only for a recorded apply that forces
+// conflicts. A repeated attempt of the call replaces the one before.
+func NoteForced(object Written, find func() (managers, fields []string)) {
 	s := currentScope()
-	if s == nil || s.call == nil {
+	if s == nil || s.call == nil || !s.call.forces {
 		return
 	}
+	managers, fields := find()
 	if len(fields) == 0 {
 		s.call.forced.Store(nil)
 		return
@@ -53,16 +57,13 @@ func NoteForced(object Written, managers, fields []string) {
 // forcedWith returns what was noted for a version that the storage has written.
 func (c *callRun) forcedWith(w Written) *ForcedFields {
 	noted := c.forced.Load()
-	if noted == nil {
-		return nil
-	}
-	if w.ResourceVersion = ""; w != noted.object {
+	if noted == nil || w.Resource != noted.object.Resource || w.Namespace != noted.object.Namespace || w.Name != noted.object.Name {
 		return nil
 	}
 	return noted.fields
 }
 
-// Forced returns what the call has taken by force from other field managers; nil if nothing.
+// Forced returns the conflicts that the call has forced; nil if none.
 func (c *Called) Forced() *ForcedFields {
 	if i := slices.IndexFunc(c.Wrote, func(w Written) bool { return w.Forced != nil }); i >= 0 {
 		return c.Wrote[i].Forced

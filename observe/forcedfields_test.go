@@ -23,11 +23,15 @@ func TestForcedFieldsOfAWrite(t *testing.T) {
 		"a field":     {[][]string{{"data.k"}}, &ForcedFields{Managers: []string{"flux"}, Fields: []string{"data.k"}}},
 		"many fields": {[][]string{many}, &ForcedFields{Managers: []string{"flux"}, Fields: many[:maxForcedFields], MoreFields: 2}},
 		"not again":   {[][]string{{"data.k"}, nil}, nil},
+		"no force":    {[][]string{{"data.k"}}, nil},
 	} {
 		var served ServedCall
+		if tc.want != nil || name == "not again" {
+			served.ForceConflicts()
+		}
 		served.Serve("kubectl (admin)", func() {
 			for _, fields := range tc.attempts {
-				NoteForced(service, []string{"flux"}, fields)
+				NoteForced(service, func() ([]string, []string) { return []string{"flux"}, fields })
 			}
 			noteWrite(Written{Resource: "ipaddresses.networking.k8s.io", Name: "10.0.0.1", ResourceVersion: "6"})
 			noteWrite(stored(service))
@@ -41,5 +45,5 @@ func TestForcedFieldsOfAWrite(t *testing.T) {
 			t.Errorf("%s: forced %+v", name, c.Forced())
 		}
 	}
-	NoteForced(service, []string{"flux"}, []string{"data.k"}) // outside of a call
+	NoteForced(service, func() (managers, fields []string) { t.Error("called outside of a call"); return nil, nil })
 }

@@ -221,7 +221,7 @@ func DescribeLastRequest(c observe.Client) string {
 // failureText says in a few words why a request has failed. Of the reasons for 409 only one is a conflict that is counted as such.
 func failureText(l *observe.Called) string {
 	switch {
-	case l.Status == http.StatusConflict && strings.Contains(l.Error, "conflict with \""): // upstream's message for a server-side apply
+	case l.Status == http.StatusConflict && strings.Contains(l.Error, "Apply failed with "): // upstream's message
 		return "fields of another manager"
 	case l.Status == http.StatusConflict && strings.Contains(l.Error, "already exists"):
 		return "Already Exists"

@@ -129,18 +129,23 @@ func TestLastRequestNamesTheGroup(t *testing.T) {
 	}
 }
 
-// Not each 409 is a conflict that counts in CONFLICTS: it is said of which kind it is.
+// A 409 that is not a conflict that counts in CONFLICTS says what it is.
 func TestLastRequestNamesTheConflict(t *testing.T) {
-	for want, last := range map[string]observe.Called{
-		"conflict":                      {Status: 409, Conflict: true, Error: "the object has been modified"},
-		"409 fields of another manager": {Status: 409, Error: `Apply failed with 1 conflict: conflict with "flux": .data.k`},
-		"409 Already Exists":            {Status: 409, Error: `configmaps "a" already exists`},
-		"409 Conflict":                  {Status: 409, Error: "the UID in the precondition does not match"},
-		"404 Not Found":                 {Status: 404, Error: `configmaps "a" not found`},
+	for _, tc := range []struct {
+		want string
+		last observe.Called
+	}{
+		{"conflict", observe.Called{Status: 409, Conflict: true, Error: "the object has been modified"}},
+		{"409 fields of another manager", observe.Called{Status: 409, Error: `Apply failed with 1 conflict: conflict with "flux": .data.k`}},
+		{"409 fields of another manager", observe.Called{Status: 409, Error: `Apply failed with 2 conflicts: conflicts with "flux": - .data.k - .data.l`}},
+		{"409 Already Exists", observe.Called{Status: 409, Error: `configmaps "a" already exists`}},
+		{"409 Conflict", observe.Called{Status: 409, Error: "the UID in the precondition does not match"}},
+		{"404 Not Found", observe.Called{Status: 404, Error: `configmaps "a" not found`}},
 	} {
+		last := tc.last
 		last.Verb, last.Object = "patch", observe.Object{Resource: "configmaps", Namespace: "shop", Name: "a"}
-		if got := DescribeLastRequest(observe.Client{Last: &last}); got != "patch configmaps shop/a "+want {
-			t.Errorf("got %q, want %q", got, want)
+		if got := DescribeLastRequest(observe.Client{Last: &last}); got != "patch configmaps shop/a "+tc.want {
+			t.Errorf("got %q, want %q", got, tc.want)
 		}
 	}
 }

@@ -33,6 +33,16 @@ func (i Intervention) String() string {
 	return i.Controller + state + ": " + WithHeld(i.Reason, i.Held)
 }
 
+// Count returns how many interventions it consists of: a pause, a delay, a fault, a stop, and a number of workers are one each.
+func (i Intervention) Count() (n int) {
+	for _, is := range []bool{i.State == observe.StatePaused, i.State == stateStopped, i.Set.Delay > 0, i.Set.Fault.Rate > 0, i.Set.Workers > 0} {
+		if is {
+			n++
+		}
+	}
+	return max(n, 1) // an earlier version says only that there is something
+}
+
 // stateStopped is the state of an intervention in a controller that is off because it was stopped.
 const stateStopped = "stopped"
 

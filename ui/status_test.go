@@ -443,18 +443,20 @@ func TestUndo(t *testing.T) {
 		state string
 		set   observe.Interventions
 		want  string
+		count int
 	}{
-		{"paused", observe.Interventions{Paused: true}, "[[resume ]]"},
-		{"stopped", observe.Interventions{}, "[[start ]]"},
-		{"running", observe.Interventions{Fault: observe.Fault{Rate: 0.5, Code: "500"}}, "[[clear ]]"},
-		{"running", observe.Interventions{Workers: 1, ConfiguredWorkers: 5}, "[[scale  --workers 5]]"},
-		{"running", observe.Interventions{Delay: time.Second, Workers: 2, ConfiguredWorkers: 5}, "[[clear ] [scale  --workers 5]]"},
-		{"paused", observe.Interventions{Paused: true, Delay: time.Second}, "[[clear ] [resume ]]"},
-		{"running", observe.Interventions{}, "[[clear ]]"},
-		{"paused", observe.Interventions{Paused: true, Workers: 2, ConfiguredWorkers: 5}, "[[resume ] [scale  --workers 5]]"},
+		{"paused", observe.Interventions{Paused: true}, "[[resume ]]", 1},
+		{"stopped", observe.Interventions{}, "[[start ]]", 1},
+		{"running", observe.Interventions{Fault: observe.Fault{Rate: 0.5, Code: "500"}}, "[[clear ]]", 1},
+		{"running", observe.Interventions{Workers: 1, ConfiguredWorkers: 5}, "[[scale  --workers 5]]", 1},
+		{"running", observe.Interventions{Delay: time.Second, Workers: 2, ConfiguredWorkers: 5}, "[[clear ] [scale  --workers 5]]", 2},
+		{"paused", observe.Interventions{Paused: true, Delay: time.Second}, "[[clear ] [resume ]]", 2},
+		{"running", observe.Interventions{}, "[[clear ]]", 1}, // an earlier version
+		{"paused", observe.Interventions{Paused: true, Workers: 2, ConfiguredWorkers: 5}, "[[resume ] [scale  --workers 5]]", 2},
 	} {
-		if got := fmt.Sprint(Intervention{State: tt.state, Set: tt.set}.Undo()); got != tt.want {
-			t.Errorf("%s: %s: got %s, want %s", tt.state, tt.set, got, tt.want)
+		i := Intervention{State: tt.state, Set: tt.set}
+		if got := fmt.Sprint(i.Undo()); got != tt.want || i.Count() != tt.count {
+			t.Errorf("%s: %s: got %s, %d, want %s, %d", tt.state, tt.set, got, i.Count(), tt.want, tt.count)
 		}
 	}
 }

@@ -117,15 +117,16 @@ itself at least 10 times in a row without creating or deleting anything, at leas
 twice a second. What a controller retried successfully counts, too; the start of the
 control plane itself does not. The evidence is printed on stderr, and is in the report.
 An object of -f that no longer exists is not healthy, unless the command has deleted it.
-A Job that its ttlSecondsAfterFinished has deleted counts as it ended. With --bare,
-where nothing makes objects healthy, only --healthy judges them.
+A Job that its ttlSecondsAfterFinished has deleted counts as it ended.
 
 --report writes a page about what every controller did, and files for other
 programs, however the run ends: report.html, output.log, events.jsonl,
 junit.xml, objects.yaml and ctrlplane.log. The page, junit.xml and the summary of the
 job also have the last log lines of containers that failed or are not ready, and the
 last lines that a failed command printed. stdout and stderr of the command are pipes
-then. On GitHub Actions and GitLab it also adds a short summary to the job.
+then. On GitHub Actions and GitLab it also adds a short summary to the job. With
+--bare, objects that are not healthy fail test cases of junit.xml only if --settle or
+--healthy is given.
 
 With --report, --settle or an assertion, a line before the verdict names the programs
 and probes of Pods that were simulated, not run: nothing is known of these.

@@ -132,9 +132,9 @@ func (r *runCommand) needsState() bool {
 	return r.report.report != nil || r.settle || r.assertions.healthy
 }
 
-// expectsHealth reports whether objects are to be healthy at the end: with --bare nothing makes them so, unless the command
-// has controllers of its own, for which --healthy is given.
-func (r *runCommand) expectsHealth() bool { return !r.up.bare || r.assertions.healthy }
+// judgesObjects reports whether an object that is not healthy at the end is named, and fails its test case. Suites for envtest
+// leave such objects behind, so with --bare a flag has to ask for it.
+func (r *runCommand) judgesObjects() bool { return !r.up.bare || r.settle || r.assertions.healthy }
 
 // hasVerdict reports whether ctrlplane judges the run, rather than the command alone.
 func (r *runCommand) hasVerdict() bool { return r.needsState() || !r.assertions.rules.Empty() }
@@ -206,13 +206,13 @@ func (r *runCommand) judgeObjects(ctx context.Context) []string {
 	deleted := r.deletions.End(ctx)
 	state.SetDeleted(deleted)
 	r.report.setDeleted(deleted)
-	if !r.expectsHealth() {
-		state.SkipUnhealthy("")
+	if !r.judgesObjects() {
+		state.SkipUnhealthy(false)
 	}
 	if r.report.report != nil {
 		r.report.report.SetState(ctx, state)
 	}
-	if interruptionOf(ctx) != nil || !r.expectsHealth() {
+	if interruptionOf(ctx) != nil || !r.judgesObjects() {
 		return nil
 	}
 	r.report.setState(state)
@@ -259,7 +259,7 @@ func (r *runCommand) readAfterRefusal(parent context.Context) {
 		src = o
 	}
 	state := report.ReadState(ctx, r.up.server.ReaderConfig(), r.applied, src)
-	state.SkipUnhealthy("not applied")
+	state.SkipUnhealthy(true)
 	r.report.report.SetState(ctx, state)
 }
 

@@ -38,7 +38,7 @@ type runReport struct {
 
 	complete atomic.Bool   // the report was written without an error
 	ended    bool          // endLine has returned it
-	state    *report.State // at the end, if objects are to be healthy
+	state    *report.State // at the end, if objects are judged
 	deleted  report.Deleted
 }
 

@@ -140,7 +140,7 @@ func mentionsInJSON(found []Mention, data []byte, most int) []Mention {
 		data = data[length+1:]
 		isMember, hasString := followingString(data)
 		isNamed := bytes.HasSuffix(member, []byte("ame")) && length > 0
-		isCounted := !isMember && (member != nil && string(member) != "key" || isOfNames(lastMember) || bytes.IndexByte(text, '/') > 0) || hasString
+		isCounted := !isMember && string(member) != "key" && (member != nil || isOfNames(lastMember) || bytes.IndexByte(text, '/') > 0) || hasString
 		if (isMention(length) || isNamed) && isCounted && (length < 2 || text[1] != ':') {
 			found = append(found, Mention(maphash.Bytes(mentionSeed, text)))
 		}

@@ -50,13 +50,13 @@ func TestMentions(t *testing.T) {
 // A field is not mentioned, unless it has a string, as a label has, nor is the text of a field "key". A short text is a name in a
 // field for names only, an element of a list in one of names or if it is a key.
 func TestMentionsOfFields(t *testing.T) {
-	m := MentionsIn([]byte(`{"metadata":{"name":"bg","labels":{"web-1": "yes-it-is"}},"status":{"canary":{},"ready" : true,"list":["one-1", "ns/two"],"phase":"ok","key":"token","serviceNames":["three", "four"],"serviceName":"b"}}`), 100)
+	m := MentionsIn([]byte(`{"metadata":{"name":"bg","labels":{"web-1": "yes-it-is"}},"status":{"canary":{},"ready" : true,"list":["one-1", "ns/two"],"phase":"ok","key":"token","keyOf":{"key":"team/token"},"serviceNames":["three", "four"],"serviceName":"b"}}`), 100)
 	for _, name := range []string{"bg", "web-1", "yes-it-is", "ns/two", "three", "four", "b"} {
 		if !mentions(m, name) {
 			t.Errorf("%s is not found", name)
 		}
 	}
-	for _, name := range []string{"canary", "ready", "list", "one-1", "ok", "token"} {
+	for _, name := range []string{"canary", "ready", "list", "one-1", "ok", "token", "team/token"} {
 		if mentions(m, name) {
 			t.Errorf("%s is found", name)
 		}

@@ -7,20 +7,21 @@ import (
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
-// Who has taken a field by force is said, and the field manager only if it is not called like the program.
+// The conflicts that an apply has forced are named, and the field manager of an apply only if that is not the program.
 func TestFieldManagers(t *testing.T) {
-	const forced = "the apply has forced fields away from field managers flux and helm: data.k, data.l, and 2 other fields"
+	const forced = "the apply forced conflicts with field managers flux and helm: data.k, data.l, and 2 other fields"
 	for name, tc := range map[string]struct {
 		call observe.Called
 		want string // in place of what is said of the same write without a field manager
 		note string
 	}{
-		"another name": {observe.Called{Verb: "patch", FieldManager: "argo"}, "patched Deployment web as field manager argo", ""},
-		"its own":      {observe.Called{Verb: "patch", FieldManager: "kubectl"}, "patched Deployment web", ""},
-		"with a task":  {observe.Called{Verb: "patch", FieldManager: "Kubectl-edit"}, "patched Deployment web", ""},
-		"an update":    {observe.Called{Verb: "update", FieldManager: "argo"}, "updated Deployment web", ""},
-		"of a status":  {observe.Called{Verb: "patch", Subresource: "status", FieldManager: "argo"}, "patched Deployment web status", ""},
-		"by force":     {observe.Called{Verb: "patch", FieldManager: "kubectl"}, "patched Deployment web", forced},
+		"another name":     {observe.Called{Verb: "patch", Applied: true, FieldManager: "argo"}, "patched Deployment web as field manager argo", ""},
+		"its own":          {observe.Called{Verb: "patch", Applied: true, FieldManager: "kubectl"}, "patched Deployment web", ""},
+		"with its own":     {observe.Called{Verb: "patch", Applied: true, FieldManager: "kubectl-shop"}, "patched Deployment web as field manager kubectl-shop", ""},
+		"of a merge patch": {observe.Called{Verb: "patch", FieldManager: "OpenAPI-Generator"}, "patched Deployment web", ""},
+		"an update":        {observe.Called{Verb: "update", FieldManager: "argo"}, "updated Deployment web", ""},
+		"of a status":      {observe.Called{Verb: "patch", Subresource: "status", Applied: true, FieldManager: "argo"}, "patched Deployment web status as field manager argo", ""},
+		"by force":         {observe.Called{Verb: "patch", Applied: true, FieldManager: "kubectl"}, "patched Deployment web", forced},
 	} {
 		tc.call.ResourceVersion, tc.call.Wrote = "7", deploymentWritten("7", false)
 		if tc.note != "" {
@@ -41,7 +42,7 @@ func TestFieldManagers(t *testing.T) {
 			if !strings.Contains(text, tc.want+" (version 7)") && what != "page" {
 				t.Errorf("%s: %s: no %q in:\n%s", name, what, tc.want, text)
 			}
-			if strings.Contains(text, "forced fields away") != (tc.note != "") || !strings.Contains(text, tc.note) {
+			if strings.Contains(text, "forced conflicts") != (tc.note != "") || !strings.Contains(text, tc.note) {
 				t.Errorf("%s: %s: want %q in:\n%s", name, what, tc.note, text)
 			}
 		}

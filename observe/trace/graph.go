@@ -108,7 +108,6 @@ func (g *graph) addCall(r *observe.Record, c *observe.Called) {
 		Warnings:        c.Warnings,
 
 		version:          c.Version,
-		manager:          c.FieldManager,
 		uid:              c.Object.UID,
 		wrote:            c.Wrote,
 		claimedCause:     c.Cause,
@@ -121,6 +120,9 @@ func (g *graph) addCall(r *observe.Record, c *observe.Called) {
 		dryRun:           c.DryRun,
 		injectedConflict: c.Conflict && c.IsInjected(),
 		aggregated:       c.Aggregated,
+	}
+	if c.Applied {
+		n.FieldManager = c.FieldManager
 	}
 	if n.byClient {
 		n.Impersonates = c.Client.Impersonates

@@ -89,7 +89,9 @@ type Node struct {
 	Taints []string `json:"taints,omitempty"`
 	// Webhooks are the admission webhooks that have changed the object of the call, or were ignored, as of Called.
 	Webhooks []observe.Webhook `json:"webhooks,omitempty"`
-	// Forced is what a client's write has taken by force from other field managers, as of Written.
+	// FieldManager is that of a client's server-side apply.
+	FieldManager string `json:"fieldManager,omitempty"`
+	// Forced are the conflicts that it has forced, as of Written.
 	Forced *observe.ForcedFields `json:"forced,omitempty"`
 	// Warnings are what the answer to a client's write warns of.
 	Warnings []string `json:"warnings,omitempty"`
@@ -161,7 +163,6 @@ type Node struct {
 	dryRun      bool              // for a call: it is to store nothing
 	byClient    bool              // for a call: a client outside of the process made it, or ctrlplane for its user
 	aggregated  bool              // for a call: an aggregated API server has answered it
-	manager     string            // the field manager of a client's write
 	noStatus    bool              // for a call: its object existed, and had no status subresource
 	statusSince bool              // for such a call: the object may have the subresource since
 	noEffect    bool              // for a call: it changed nothing

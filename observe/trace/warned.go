@@ -17,9 +17,9 @@ type warnedWrite struct {
 	at   time.Time
 }
 
-// advice matches warnings that say how the author of a program should change it. They come with each write, whatever state the
-// object is in: trace has them.
-var advice = regexp.MustCompile(`prefer a domain-qualified finalizer name|\bdeprecated\b`)
+// advice matches warnings that say how the author of a program should change it: to name a finalizer otherwise, or to use another
+// version of an API. They come with each write, whatever state the object is in: trace has them.
+var advice = regexp.MustCompile(`prefer a domain-qualified finalizer name|^\S+ \S+ is deprecated\b`)
 
 // DescribeWarnings says what the API server warned the clients of which have written an object, in the answer to their last write
 // of it, or of a subresource, one sentence each. It leaves out advice, and kubectl and ctrlplane, which print warnings for their users.
@@ -44,7 +44,7 @@ func DescribeWarnings(records []observe.Record, about observe.Object, s Style) (
 	}
 	for _, w := range last {
 		program := observe.ProgramOf(w.call.Controller)
-		warnings := slices.DeleteFunc(slices.Clone(w.call.Warnings), advice.MatchString)
+		warnings := withoutAdvice(w.call.Warnings)
 		if len(warnings) == 0 || program == "kubectl" || program == "ctrlplane" {
 			continue
 		}
@@ -64,3 +64,15 @@ func DescribeWarnings(records []observe.Record, about observe.Object, s Style) (
 	}
 	return list
 }
+
+// withoutAdvice returns the warnings of an answer that are not advice. If all others are, it leaves out how many more there are.
+func withoutAdvice(warnings []string) []string {
+	rest := slices.DeleteFunc(slices.Clone(warnings), advice.MatchString)
+	if len(rest) == 1 && len(warnings) > 1 && moreWarnings.MatchString(rest[0]) {
+		return nil
+	}
+	return rest
+}
+
+// moreWarnings matches what the record has in place of further warnings.
+var moreWarnings = regexp.MustCompile(`^\d+ more warnings?$`)

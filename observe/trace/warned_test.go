@@ -15,6 +15,7 @@ func TestWarningsOfWrites(t *testing.T) {
 	const operator, unknown = "shop-operator (bob)", `unknown field "status.extra"`
 	created, warned := of("kubectl (bob)", "create", "", 201), of(operator, "update", "status", 200, unknown)
 	const advised = `metadata.finalizers: "finalizers.fluxcd.io": prefer a domain-qualified finalizer name including a path (/) to avoid accidental conflicts with other finalizer writers`
+	const cephfs = "spec.cephfs: deprecated in v1.28, non-functional in v1.31+"
 	const said = `The API server warned shop-operator (bob) when that last updated its status, at 12:00:02.000: unknown field "status.extra".`
 	for name, tc := range map[string]struct {
 		calls []observe.Called // one a second
@@ -29,6 +30,9 @@ func TestWarningsOfWrites(t *testing.T) {
 		"of what it has created":     {[]observe.Called{of(operator, "create", "", 201, "a", "b")}, []string{"The API server warned shop-operator (bob) when that created it, at 12:00:01.000: a; b."}},
 		"of what is longer":          {[]observe.Called{of(operator, "create", "", 201, "see htt…")}, []string{"The API server warned shop-operator (bob) when that created it, at 12:00:01.000: see htt…"}},
 		"advice":                     {[]observe.Called{created, of(operator, "update", "", 200, advised, "example.com/v1 Site is deprecated; use v2")}, nil},
+		"advice and its number":      {[]observe.Called{created, of(operator, "update", "", 200, advised, advised, advised, "2 more warnings")}, nil},
+		"a deprecated field":         {[]observe.Called{of(operator, "create", "", 201, cephfs)}, []string{"The API server warned shop-operator (bob) when that created it, at 12:00:01.000: " + cephfs + "."}},
+		"a field of that name":       {[]observe.Called{of(operator, "create", "", 201, `unknown field "status.deprecated"`)}, []string{`The API server warned shop-operator (bob) when that created it, at 12:00:01.000: unknown field "status.deprecated".`}},
 		"advice and more":            {[]observe.Called{created, of(operator, "update", "status", 200, advised, unknown)}, []string{said}},
 		"a user":                     {[]observe.Called{of("kubectl (bob)", "create", "", 201, "deprecated")}, nil},
 	} {

@@ -135,7 +135,7 @@ func (p phrases) whatWasDone(n *Node) string {
 	case n.isEviction():
 		return "evicted " + name
 	case n.Subresource == "scale":
-		return "scaled " + name
+		return "scaled " + name + n.managerNote()
 	case n.Subresource == "finalize":
 		return "finalized " + name
 	case n.Selected:

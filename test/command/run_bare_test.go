@@ -114,7 +114,7 @@ func TestRunBareWithOtherFlags(t *testing.T) {
 	}
 }
 
-// TestRunBareJudgesNoObjects: what no controller works on is not healthy, so that only --healthy expects it to be.
+// TestRunBareJudgesNoObjects: what no controller works on is not healthy, which only --settle and --healthy ask for.
 func TestRunBareJudgesNoObjects(t *testing.T) {
 	t.Parallel()
 	const script = `"$0" kubectl run web --image=registry.invalid/web:1`
@@ -125,7 +125,7 @@ func TestRunBareJudgesNoObjects(t *testing.T) {
 		failure string // of the Pod's test case
 	}{
 		{[]string{"--bare"}, 0, "s; the report is ", ""},
-		{[]string{"--bare", "--settle"}, 0, "s: settled; the report is ", ""},
+		{[]string{"--bare", "--settle"}, 0, "s: settled, 1 of 1 object is not healthy; the report is ", "InProgress"},
 		{[]string{"--bare", "--healthy"}, 123, "--healthy: 1 of 1 object is not healthy", "InProgress"},
 		{minimal("--kube-apiserver-arg=disable-admission-plugins=ServiceAccount"), 0, "s: 1 of 1 object is not healthy; the report is ", "InProgress"},
 	} {

@@ -32,6 +32,7 @@ type class struct {
 	refused  string                           // reads of kubectl
 	ended    []string                         // the interventions that the page has ended
 	speed    observe.Speed
+	second   string // a controller with a second queue, whose workers are not known
 	failing  error
 	started  time.Time
 	rollouts int
@@ -88,6 +89,9 @@ func (c *class) Snapshot(context.Context) (observe.Snapshot, error) {
 		}
 		s.Controllers = append(s.Controllers, observe.Controller{Name: a.name, State: state, Reason: reason, Interventions: c.set[a.name], Watches: a.watches, Writes: a.writes, Failing: c.broken[a.name], Unlisted: c.unlisted[a.name]})
 		s.Queues = append(s.Queues, observe.Queue{Controller: a.name, Name: a.queue, Depth: c.depth[a.name], Delayed: c.delayed[a.name], InFlight: c.inFlight[a.name], AddRate: c.addRate[a.name], Workers: a.workers})
+		if a.name == c.second {
+			s.Queues = append(s.Queues, observe.Queue{Controller: a.name, Name: "second"})
+		}
 	}
 	return s, c.failing
 }

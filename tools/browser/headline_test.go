@@ -95,7 +95,7 @@ func TestWebPageSaysWhichControllerWaits(t *testing.T) {
 		delete(p.class.broken, "job-controller")
 		delete(p.class.unlisted, "job-controller")
 	})
-	p.await(`document.querySelector('[data-id="actor:job-controller"] .mark').innerText === ""`)
+	p.await(`document.querySelector('[data-id="actor:job-controller"] .mark').innerText === "20 workers"`)
 	p.await(`!document.getElementById("panel").innerText.includes("waits")`)
 }
 
@@ -293,7 +293,7 @@ func TestWebPageDrawsTheWorkersThatItKnows(t *testing.T) {
 		t.Helper()
 		node := `document.querySelector('[data-id="actor:` + name + `"]')`
 		p.await(fmt.Sprintf(`(() => { const all = [...%[1]s.querySelectorAll(".workers i")].filter((i) => !i.hidden);
-			return all.length === %[2]d && all.filter((i) => i.classList.contains("busy")).length === %[3]d && %[1]s.querySelector(".workers small").innerText === %[4]q && %[1]s.title.endsWith(%[5]q); })()`,
+			return all.length === %[2]d && all.filter((i) => i.classList.contains("busy")).length === %[3]d && %[1]s.querySelector(".mark").innerText === %[4]q && %[1]s.title.endsWith(%[5]q); })()`,
 			node, circles, busy, note, title))
 	}
 	drawn("deployment-controller", 5, 2, "", "2 in work of 5 workers")
@@ -302,6 +302,10 @@ func TestWebPageDrawsTheWorkersThatItKnows(t *testing.T) {
 	p.class.change(func() { p.class.inFlight["kube-scheduler"] = 1 })
 	drawn("kube-scheduler", 1, 1, "", "1 in work")
 	p.picture("workers")
+	p.class.change(func() { p.class.second = "job-controller" })
+	drawn("job-controller", 5, 5, "", "7 in work")
+	p.class.change(func() { p.class.second, p.class.states["job-controller"] = "", "paused" })
+	drawn("job-controller", 5, 5, "paused", "7 in work of 20 workers")
 }
 
 // TestWebPageNamesHotLoops: a controller whose own writes are its next work is named before a paused one.
@@ -319,6 +323,7 @@ func TestWebPageNamesHotLoops(t *testing.T) {
 	})
 	p.await(`document.getElementById("headline").innerText === "deployment is in a hot loop: default/web causes itself again and again"`)
 	p.await(`document.querySelector('[data-id="actor:deployment-controller"] .mark').innerText === "hot loop"`)
+	p.await(`document.querySelector('[data-id="actor:deployment-controller"]').classList.contains("failing")`)
 	p.picture("hot-loop")
 	p.class.change(func() { delete(p.class.addRate, "deployment-controller") })
 	p.await(`document.getElementById("headline").innerText.includes("replicaset is paused: ")`)

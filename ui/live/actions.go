@@ -6,6 +6,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
+	"github.com/ctrlplane/ctrlplane/internal/words"
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
@@ -54,14 +55,7 @@ func (m model) performOnScreen(a action) (model, tea.Cmd) {
 	case toggleYAML:
 		return m.showYAML()
 	case showStep:
-		switch name := m.targetController(); {
-		case m.stepped == nil:
-			m.message = "no step to show: this view has not released a write yet"
-		case name != "" && name != m.stepped.controller:
-			m.message = "no step to show of " + name + ": the last one was of " + m.stepped.controller
-		default:
-			m = m.openOverlay(stepOverlay)
-		}
+		return m.showStep(), nil
 	case moveUp, moveDown, halfUp, halfDown, pageUp, pageDown, toTop, toEnd:
 		return m.moveCursor(a), nil
 	case open:
@@ -235,7 +229,7 @@ func (m model) setFilter(f string) model {
 		return m.withCurrentScreen(s)
 	}
 	s.filter = f
-	m = m.withCurrentScreen(s)
+	m = m.withCurrentScreen(m.withoutPick(s))
 	switch {
 	case s.kind == queuesScreen:
 		return m.arrangeRows(false)
@@ -243,6 +237,21 @@ func (m model) setFilter(f string) model {
 		return m.find(m.findFrom, 1)
 	}
 	return m.followPickedLine(len(m.screens) - 1)
+}
+
+// withoutPick returns a list without its picked line if that does not match the filter that the user has chosen.
+func (m model) withoutPick(s screen) screen {
+	keep := true
+	switch s.kind {
+	case queuesScreen:
+		keep = slices.ContainsFunc(rowsOf(m.snapshot, true), func(r row) bool { return isOfPicked(r, s.pickedRow) && r.matchesFilter(s.filter) })
+	case clientsScreen:
+		keep = slices.ContainsFunc(m.snapshot.Clients, func(c observe.Client) bool { return words.OneLine(c.Name) == s.pickedRow && matchesClient(c, s.filter) })
+	}
+	if !keep {
+		s.pickedRow, s.view.cursor = "", 0
+	}
+	return s
 }
 
 // goBack clears the filter, or else returns to the previous screen.

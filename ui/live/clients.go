@@ -40,14 +40,18 @@ func (m model) findClient(name string) (observe.Client, bool) {
 // listedClients returns the clients of the list that is shown.
 func (m model) listedClients() []observe.Client { return m.clientsOf(m.currentScreen()) }
 
-// clientsOf returns the clients that match the filter of their list.
+// clientsOf returns the clients that match the filter of their list, and the picked one, on which the next key acts.
 func (m model) clientsOf(s screen) []observe.Client {
 	if s.filter == "" {
 		return m.snapshot.Clients
 	}
 	return slices.DeleteFunc(slices.Clone(m.snapshot.Clients), func(c observe.Client) bool {
-		return !containsWords(words.OneLine(c.Name+" "+c.State), s.filter)
+		return !matchesClient(c, s.filter) && words.OneLine(c.Name) != s.pickedRow
 	})
+}
+
+func matchesClient(c observe.Client, filter string) bool {
+	return containsWords(words.OneLine(c.Name+" "+c.State), filter)
 }
 
 // interventionsIn returns the interventions that apply to a controller or client; nil if
@@ -76,7 +80,7 @@ func (m model) clientLines(w, h int) []string {
 	focused := s.focus == upperPane
 	list := m.listedClients()
 	columns := m.clientColumns(w)
-	state := ui.CountNoun(len(m.snapshot.Clients), "client") + " of the API server"
+	state := ui.CountNoun(len(m.snapshot.Clients), "client") + " outside of the process"
 	if s.filter != "" {
 		state = "/" + s.filter + ", " + state
 	}

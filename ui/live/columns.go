@@ -171,8 +171,8 @@ func (m model) barCell(r row, w int) line {
 // inFlightCell shows 3/5 if three of five workers are processing a key.
 func (m model) inFlightCell(r row, _ int) line {
 	n, st := m.intText(r.inFlight(), accent)
-	if r.workers > 0 {
-		n += fmt.Sprintf("/%d", r.workers)
+	if r.queue != nil && r.queue.Workers > 0 {
+		n += fmt.Sprintf("/%d", r.queue.Workers)
 	}
 	return styledLine(n, st)
 }

@@ -31,7 +31,7 @@ func (m model) selectedText() (what, text string) {
 	case m.overlay == textOverlay:
 		return "this text", m.text.copied
 	case m.overlay == stepOverlay:
-		return "the diff", linesText(m.stepped.diff)
+		return "the diff", linesText(m.shownStep.diff)
 	case s.focus == feedPane:
 		if e, ok := m.selectedEntry(); ok {
 			text := strings.TrimSpace(m.entryLine(e, copiedWidth).plainText())

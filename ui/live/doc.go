@@ -12,14 +12,14 @@
 //     what other code writes off the screen; page.go shows a link to the page for a projector;
 //   - keys and the mouse: keys.go (which keys there are, and what they do), actions.go (how), mouse.go, cursor.go, find.go,
 //     copying.go;
-//   - what is shown: pull.go reads the source, rows.go makes rows of it, stream.go the feed, past.go a moment of before,
-//     loops.go finds hot loops;
+//   - what is shown: pull.go reads the source, rows.go makes rows of it, which totals.go counts and arrange.go sorts and
+//     filters, stream.go the feed, past.go a moment of before, loops.go finds hot loops;
 //   - the screen: view.go, layout.go, header.go, footer.go, overlay.go (help and other boxes), output.go (what a command
 //     prints); viewport.go scrolls;
 //   - the upper pane: table.go, columns.go, chart.go; browser.go has objects, clients.go clients;
 //   - the lower pane: feed.go, item.go;
 //   - pages of details: details.go, controller.go, now.go, boxes.go, object.go, held.go, recordview.go, textview.go,
 //     story.go (what trace and why say);
-//   - interventions: intervene.go, speed.go;
+//   - interventions: intervene.go, steps.go, speed.go;
 //   - text: text.go, format.go, theme.go, palette.go.
 package live

@@ -76,7 +76,11 @@ func (m model) modesLine() line {
 	if m.frozen {
 		l = append(l, span{"frozen, space resumes  ", caution})
 	}
-	if n := len(m.activeInterventions()); n > 0 && m.pullError == "" {
+	n := 0
+	for _, i := range m.activeInterventions() {
+		n += i.Count()
+	}
+	if n > 0 && m.pullError == "" {
 		l = append(l, span{ui.CountNoun(int64(n), "intervention") + "  ", caution})
 	}
 	return l

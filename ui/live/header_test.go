@@ -84,15 +84,25 @@ func TestSettledIsNotBusy(t *testing.T) {
 		switch q := &source.snapshot.Queues[i]; q.Name {
 		case "deployment", "replicaset":
 			q.AddRate, q.DoneRate = 2, 2
+		case "garbage_collector_graph_changes": // a single key of a controller that always has some
+			q.AddRate, q.DoneRate = 0.2, 0.2
 		case "job":
 			q.Depth, q.MaxDepth, q.Parked = 3, 3, true
 		}
 	}
 	m := newPlainModel(t, Options{Source: source}, 100, 30)
-	for _, want := range []string{"● settled", "0 of 23 at work now, 2 a moment ago"} {
+	for _, want := range []string{"● settled", "0 of 23 active, 3 a moment ago"} {
 		if got := m.View().Content; !strings.Contains(got, want) {
 			t.Errorf("no %q in\n%s", want, got)
 		}
+	}
+	narrow := newPlainModel(t, Options{Source: source}, 60, 20)
+	narrow.totals.internal = 47
+	if got := narrow.tableState(48, 43); got != "0 of 23 active, 48 above, I shows 47 more" {
+		t.Errorf("in 60 columns: %q", got)
+	}
+	if got := narrow.tableState(48, 40); got != "0 of 23 active, I shows 47 more" {
+		t.Errorf("in less: %q", got)
 	}
 }
 

@@ -64,7 +64,7 @@ func (m model) addHeldDetails(s *detailBuilder, controller string) {
 
 // addStepDetails adds what the last step of a paused controller has changed.
 func (m model) addStepDetails(s *detailBuilder, controller string) {
-	if st := m.stepped; hasStepped(m) && st.controller == controller {
+	if st := m.stepOf(controller); st != nil {
 		s.addLine(nil)
 		s.addEntry("last step", 0, styledLine(st.title, strong))
 		lines := st.diff

@@ -8,7 +8,6 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/ctrlplane/ctrlplane/control"
-	"github.com/ctrlplane/ctrlplane/internal/objectdiff"
 	"github.com/ctrlplane/ctrlplane/internal/words"
 	"github.com/ctrlplane/ctrlplane/ui"
 )
@@ -51,16 +50,18 @@ func (m model) targetController() string {
 	return ""
 }
 
-// selectedController returns the controller of the selected row or of the page; empty if none.
+// selectedController returns the controller of the selected row or of the page; empty if none, or if the picked one is gone.
 func (m model) selectedController() string {
 	switch s := m.currentScreen(); {
 	case s.kind == controllerScreen:
 		return s.controller
 	case s.kind == queuesScreen && s.view.cursor < len(m.rows):
-		return m.rows[s.view.cursor].controller
+		if r := m.rows[s.view.cursor]; s.pickedRow == "" || isOfPicked(r, s.pickedRow) {
+			return r.controller
+		}
 	case s.kind == clientsScreen:
-		if list := m.listedClients(); s.view.cursor < len(list) {
-			return words.OneLine(list[s.view.cursor].Name)
+		if id := m.rowIDAt(s.view.cursor); s.pickedRow == "" || s.pickedRow == id {
+			return id
 		}
 	}
 	return ""
@@ -80,7 +81,9 @@ func (m model) stateOf(name string) string {
 func (m model) requestIntervention(a action) (model, tea.Cmd) {
 	name := m.targetController()
 	state := m.stateOf(name)
-	m = m.pickRow()
+	if name != "" {
+		m = m.pickRow()
+	}
 	switch {
 	case name == "" && inFeed(m) && m.showsOutput():
 		m.message = "no controller selected: press tab and select one, or o for Activity"
@@ -188,53 +191,9 @@ func (m model) applyIntervention(result interventionResult) model {
 	case result.stepped == nil:
 		m.message = result.controller + " has no held write"
 	default:
-		m.stepped = newSteppedView(result.controller, result.stepped)
-		m.overlayView = viewport{}
-		m.message = m.stepped.title + "; press d for the diff"
-		if m.overlay == stepOverlay {
-			m.message = m.stepped.title
-		}
+		m = m.addStep(newSteppedView(result.controller, result.stepped))
 	}
 	return m
-}
-
-// steppedView shows a write released by a step, and its changes.
-type steppedView struct {
-	controller, title string
-	diff              []line
-}
-
-func newSteppedView(controller string, s *control.SteppedWrite) *steppedView {
-	seen := &steppedView{controller: controller}
-	seen.title = words.OneLine(s.String() + ": " + s.Outcome())
-	diff, err := objectdiff.Unified(s)
-	switch {
-	case err != nil:
-		seen.diff = []line{styledLine(words.OneLine(err.Error()), bad)}
-	case s.UnknownReason != "":
-		seen.diff = []line{styledLine("changes unknown: "+words.OneLine(s.UnknownReason), faint)}
-	case diff == "":
-		seen.diff = []line{styledLine("no changes", faint)}
-	default:
-		for i, l := range words.Lines(diff) {
-			seen.diff = append(seen.diff, styleDiffLine(i, l))
-		}
-	}
-	return seen
-}
-
-// diffHeaderLines is the number of file headers in a unified diff.
-const diffHeaderLines = 2
-
-func styleDiffLine(i int, l string) line {
-	styles := map[byte]style{'+': good, '-': deletion, '@': accent}
-	switch {
-	case i < diffHeaderLines:
-		return styledLine(l, strong)
-	case l == "":
-		return nil
-	}
-	return styledLine(l, styles[l[0]])
 }
 
 // activeInterventions returns the interventions in the latest snapshot.

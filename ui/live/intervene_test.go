@@ -105,7 +105,7 @@ func TestInterventionKeys(t *testing.T) {
 		{"replicaset", []string{"p"}, []string{"resume replicaset-controller"}, ""},
 		{"replicaset", []string{"s"}, []string{"step replicaset-controller"}, "update ReplicaSet default/web-7d4b9c (status): 200 OK; press d for the diff"},
 		{"endpoint_slice", []string{"s"}, nil, "endpointslice-controller is not paused: press p to pause it"},
-		{"endpoint_slice", []string{"d"}, nil, "no step to show: this view has not released a write yet"},
+		{"endpoint_slice", []string{"d"}, nil, "no step to show: endpointslice-controller is not paused"},
 		{"endpoint_slice", []string{"x"}, nil, ""},
 		{"endpoint_slice", []string{"x", "q"}, nil, ""},
 		{"endpoint_slice", []string{"x", "y"}, []string{"stop endpointslice-controller"}, ""},
@@ -170,7 +170,7 @@ func TestFailedInterventionIsShown(t *testing.T) {
 	}
 	h = sourceWithHeldWrites()
 	h.stepped = nil
-	if m := pressAndRun(t, modelOnQueue(t, h, "replicaset"), "s"); m.message != "replicaset-controller has no held write" || m.stepped != nil {
+	if m := pressAndRun(t, modelOnQueue(t, h, "replicaset"), "s"); m.message != "replicaset-controller has no held write" || m.steps != nil {
 		t.Errorf("message %q", m.message)
 	}
 }
@@ -243,17 +243,33 @@ func TestStepAgainFromDiffOverlay(t *testing.T) {
 	}
 }
 
-// The last step is that of its controller, and is shown below its queue, until the controller is resumed.
+// The last step of each controller is shown, also below its queue, until the controller is resumed.
 func TestLastStepIsOfItsController(t *testing.T) {
 	h := sourceWithHeldWrites()
+	setState(h, statePaused, "replicaset-controller", "job-controller")
 	m := pressAndRun(t, modelOnQueue(t, h, "replicaset"), "s")
-	other := pressKeys(t, m, "esc", "/", "c", "r", "o", "n", "enter", "d")
-	if want := "no step to show of cronjob-controller: the last one was of replicaset-controller"; other.overlay != noOverlay || other.message != want {
-		t.Errorf("of another controller: overlay %d, message %q", other.overlay, other.message)
+	on := func(queue string) {
+		t.Helper()
+		m = pressKeys(t, m, append(append([]string{"esc", "/"}, strings.Split(queue, "")...), "enter")...)
 	}
-	page := pullOnce(t, pressKeys(t, m, "enter"))
+	says := func(want string) {
+		t.Helper()
+		if m = pressKeys(t, m, "d"); m.overlay != noOverlay || m.message != want {
+			t.Errorf("overlay %d, message %q, want %q", m.overlay, m.message, want)
+		}
+	}
+	on("cron")
+	says("no step to show: cronjob-controller is not paused")
+	on("job-c")
+	says("no step to show: job-controller has made none since it was paused")
+	m = pressAndRun(t, m, "s")
+	on("replicaset")
+	if m = pressKeys(t, m, "d"); m.overlay != stepOverlay || !strings.Contains(m.View().Content, "replicaset: update ReplicaSet") {
+		t.Errorf("after a step of another controller: %q\n%s", m.message, m.View().Content)
+	}
+	m = pullOnce(t, pressKeys(t, m, "d", "enter"))
 	text := func() (all string) {
-		for _, d := range page.pageDetails(100) {
+		for _, d := range m.pageDetails(100) {
 			all += d.line.plainText() + "\n"
 		}
 		return all
@@ -261,12 +277,20 @@ func TestLastStepIsOfItsController(t *testing.T) {
 	if queue, step := strings.Index(text(), "in work"), strings.Index(text(), "last step"); queue < 0 || step < queue {
 		t.Errorf("the queue is at %d, the step at %d of\n%s", queue, step, text())
 	}
-	h.snapshot = burstSnapshot()
-	if page = pullOnce(t, page); strings.Contains(text(), "last step") {
+	setState(h, stateRunning, "replicaset-controller")
+	if m = pullOnce(t, m); strings.Contains(text(), "last step") {
 		t.Errorf("after resume:\n%s", text())
 	}
-	if page = pressKeys(t, page, "d"); page.overlay != stepOverlay || !strings.Contains(page.View().Content, "replicaset: update ReplicaSet") {
-		t.Errorf("d after resume: %q\n%s", page.message, page.View().Content)
+	says("no step to show: replicaset-controller is not paused")
+	setState(h, statePaused, "replicaset-controller")
+	if m = pullOnce(t, m); strings.Contains(text(), "last step") {
+		t.Errorf("in the next pause:\n%s", text())
+	}
+	says("no step to show: replicaset-controller has made none since it was paused")
+	m = pressKeys(t, m, "esc")
+	on("job-c")
+	if m = pressKeys(t, m, "d"); m.overlay != stepOverlay {
+		t.Errorf("of the one that is still paused: %q", m.message)
 	}
 }
 

@@ -88,7 +88,6 @@ func hasClients(m model) bool  { return len(m.snapshot.Clients) > 0 && onQueues(
 func onBrowser(m model) bool   { return m.currentScreen().kind == browserScreen }
 func canBrowse(m model) bool   { return m.browser != nil }
 func hasStory(m model) bool    { return m.selectedObject() != nil || m.selectedKey() != nil }
-func canShowYAML(m model) bool { return m.selectedObject() != nil || inFeed(m) && hasStory(m) }
 func onQueues(m model) bool    { return m.currentScreen().kind == queuesScreen }
 func onPage(m model) bool      { return !onQueues(m) }
 func inFeed(m model) bool      { return m.currentScreen().focus == feedPane }
@@ -139,15 +138,7 @@ func canStep(m model) bool {
 	return canIntervene(m) && m.stateOf(m.targetController()) == statePaused
 }
 
-// hasStepped reports whether the last step is shown: one of a controller that was resumed since, or restarted, is of the past.
-func hasStepped(m model) bool {
-	return m.stepped != nil && m.stateOf(m.stepped.controller) == statePaused
-}
-
-func canShowStep(m model) bool {
-	name := m.targetController()
-	return hasStepped(m) && (name == "" || name == m.stepped.controller)
-}
+func canShowStep(m model) bool { return m.stepOf(m.targetController()) != nil }
 
 // presentSections are the keys that are bound while the present is shown.
 func presentSections() []keySection {
@@ -183,7 +174,7 @@ func presentSections() []keySection {
 			{browse, []string{":"}, "list objects of a kind, with health", "objects", canBrowse},
 			{showTrace, []string{"t"}, "trace: what the object set off", "trace", hasStory},
 			{showWhy, []string{"w"}, "why it exists; again: change, deletion", "why", hasStory},
-			{toggleYAML, []string{"e"}, "show or hide the object's YAML", "YAML", canShowYAML},
+			{toggleYAML, []string{"e"}, "show or hide the object's YAML", "YAML", hasStory},
 		}},
 		{"Speed of everything", []binding{
 			{slower, []string{"["}, "slower: 1/2, 1/5, 1/10, step by step (s)", "slower", canGoSlower},

@@ -144,7 +144,7 @@ func TestFilterNamesHiddenMatches(t *testing.T) {
 		t.Errorf("nothing is hidden:\n%s", got)
 	}
 	m = pressKeys(t, m, "i")
-	for _, want := range []string{"/graph, 3 of 23 at work now, 1 idle match hidden", "1 idle match is hidden: i shows it"} {
+	for _, want := range []string{"/graph, 3 of 23 active, 1 idle match hidden", "1 idle match is hidden: i shows it"} {
 		if got := m.View().Content; !strings.Contains(got, want) {
 			t.Errorf("no %q in\n%s", want, got)
 		}
@@ -287,7 +287,7 @@ func TestCursor(t *testing.T) {
 func TestRowsAboveAreCounted(t *testing.T) {
 	source := &fixedSource{snapshot: idleSnapshot()}
 	m := pressKeys(t, newPlainModel(t, Options{Source: source}, 100, 30), "G")
-	if got := m.View().Content; !strings.Contains(got, "0 of 23 at work now, 9 above") {
+	if got := m.View().Content; !strings.Contains(got, "0 of 23 active, 9 above") {
 		t.Errorf("the rows above are not counted:\n%s", got)
 	}
 	if got := pressKeys(t, m, "g").View().Content; strings.Contains(got, "above") {

@@ -66,11 +66,11 @@ func TestFilterNarrowsTheNames(t *testing.T) {
 	long := strings.Repeat("long", 6)
 	s.Controllers = append(s.Controllers, observe.Controller{Name: long, State: stateRunning})
 	m := newPlainModel(t, Options{Source: &fixedSource{snapshot: s}}, 100, 24)
-	if m.totals.labelWidth != len(long) {
-		t.Errorf("the widest name has %d columns, want %d", m.totals.labelWidth, len(long))
+	if m.totals.names.label != len(long) {
+		t.Errorf("the widest name has %d columns, want %d", m.totals.names.label, len(long))
 	}
-	if m = pressKeys(t, m, "/", "r", "e", "p", "l", "enter"); m.totals.labelWidth != len("replicaset") {
-		t.Errorf("with a filter the widest name has %d columns", m.totals.labelWidth)
+	if m = pressKeys(t, m, "/", "r", "e", "p", "l", "enter"); m.totals.names.label != len("replicaset") {
+		t.Errorf("with a filter the widest name has %d columns", m.totals.names.label)
 	}
 }
 
@@ -127,13 +127,13 @@ func TestDiffIsOfferedWhilePaused(t *testing.T) {
 	m := newPlainModel(t, Options{Source: &fixedSource{snapshot: s}}, 140, 30)
 	for _, c := range s.Controllers {
 		if c.State == statePaused {
-			m.stepped = &steppedView{controller: c.Name}
+			m.steps = append(m.steps, &steppedView{controller: c.Name})
 		}
 	}
 	if got := m.footerLine(140).plainText(); !strings.Contains(got, "d diff") {
 		t.Errorf("got %q", got)
 	}
-	m.snapshot = idleSnapshot()
+	m = m.applySnapshot(idleSnapshot(), nil)
 	if got := m.footerLine(140).plainText(); strings.Contains(got, "d diff") {
 		t.Errorf("got %q after resume", got)
 	}

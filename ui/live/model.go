@@ -91,11 +91,12 @@ type model struct {
 	clicked     string        // what a second click on it opens
 
 	// Interventions.
-	inProgress   string        // the running intervention, other than a step; empty if none
-	stepping     bool          // a step is in progress
-	settingSpeed observe.Speed // what is being set; empty if nothing
-	steppingKey  bool          // the step of a key is in progress
-	stepped      *steppedView  // the last step; nil if none
+	inProgress   string         // the running intervention, other than a step; empty if none
+	stepping     bool           // a step is in progress
+	settingSpeed observe.Speed  // what is being set; empty if nothing
+	steppingKey  bool           // the step of a key is in progress
+	steps        []*steppedView // the last one of each paused controller, the newest last
+	shownStep    *steppedView   // of stepOverlay
 
 	streams int // last stream ID
 	leave   Leave

@@ -56,7 +56,7 @@ func (m model) overlayScreen() []string {
 	case warningsOverlay:
 		title = "Warnings"
 	case stepOverlay:
-		title = truncate(ui.ShortName(m.stepped.controller)+": "+m.stepped.title, room, m.theme.ellipsis())
+		title = truncate(ui.ShortName(m.shownStep.controller)+": "+m.shownStep.title, room, m.theme.ellipsis())
 	case textOverlay:
 		title = truncate(words.OneLine(m.text.title), room, m.theme.ellipsis())
 	}
@@ -131,8 +131,8 @@ func (m model) overlayHeight() int { return max(m.height-2, 1) }
 func (m model) overlayLines(w int) []line {
 	switch m.overlay {
 	case stepOverlay:
-		lines := make([]line, len(m.stepped.diff))
-		for i, l := range m.stepped.diff {
+		lines := make([]line, len(m.shownStep.diff))
+		for i, l := range m.shownStep.diff {
 			lines[i] = append(styledLine(" ", plain), l...)
 		}
 		return lines
@@ -240,7 +240,7 @@ func (m model) markLines() []line {
 		nil,
 		styledLine(" Order", strong),
 		explain("", "Failing, then busiest, until you sort by a"),
-		explain("", "column: < before the first brings it back."),
+		explain("", "column; < on the first returns to it."),
 		explain("", "Rows keep their places for 2 s."),
 		explain("", "The cursor stays on the first row; once you"),
 		explain("", "move it, it follows its row, until g."),

@@ -234,6 +234,7 @@ func (m model) applySnapshot(s observe.Snapshot, held *heldWrites) model {
 	m.snapshot, m.hasSnapshot, m.held = s, true, held
 	if m.past == nil {
 		m.keepSnapshot(s)
+		m = m.dropSteps()
 	}
 	if m.settingSpeed != "" {
 		m.snapshot.Process.Speed = m.settingSpeed

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/ctrlplane/ctrlplane/observe"
 )
@@ -17,7 +18,7 @@ func lineOf(m model, text string) string {
 	return ""
 }
 
-// twoQueues is a control plane with a controller whose second queue has neither workers that are known nor its name.
+// twoQueues is a control plane with a controller that has a second queue, whose name is another one and whose workers are not known.
 func twoQueues() *fixedSource {
 	s := idleSnapshot()
 	for i := range s.Queues {
@@ -29,18 +30,27 @@ func twoQueues() *fixedSource {
 	return &fixedSource{snapshot: s}
 }
 
-// The only row of a controller with several queues has the workers of all of them. Where each queue has a row, each is named.
+// The only row of a controller with several queues has the workers and retries of all of them. Where each queue has a row, each is
+// named.
 func TestRowsOfSeveralQueues(t *testing.T) {
 	source := twoQueues()
 	m := newPlainModel(t, Options{Source: source}, 160, 60)
-	if got := lineOf(m, "daemonset"); !strings.Contains(got, " ·/2 ") {
-		t.Errorf("one row: %q", got)
+	if got := lineOf(m, "daemonset"); strings.Contains(got, "/") {
+		t.Errorf("one row, with a number of workers although that of one queue is unknown: %q", got)
 	}
-	if got := lineOf(newPlainModel(t, Options{Source: source}, 260, 60), "daemonset"); !strings.Contains(got, " 2 queues ") || !strings.Contains(got, " ·/2 ") {
+	if got := lineOf(newPlainModel(t, Options{Source: source}, 260, 60), "daemonset"); !strings.Contains(got, " 2 queues ") || strings.Contains(got, "/") {
 		t.Errorf("with the column QUEUE: %q", got)
 	}
 	if got := lineOf(m, "garbage-collector"); !strings.Contains(got, " ·/15 ") || strings.Contains(got, "garbage-collector graph_changes") {
 		t.Errorf("three queues with five workers each: %q", got)
+	}
+	for i := range source.snapshot.Queues {
+		if q := &source.snapshot.Queues[i]; q.Name == "garbage_collector_attempt_to_delete" {
+			q.Retries, q.ErrorRetries = 24, 24
+		}
+	}
+	if got := lineOf(pullOnce(t, m), "garbage-collector"); !strings.Contains(got, " 24 ") {
+		t.Errorf("retries of a queue without a row: %q", got)
 	}
 	m = pressKeys(t, m, "I")
 	if got := lineOf(m, "daemonset node-updates"); got == "" || strings.Contains(got, "/2") {
@@ -51,26 +61,30 @@ func TestRowsOfSeveralQueues(t *testing.T) {
 	}
 }
 
-// A row with a long name that comes and goes does not move the columns each time.
+// A row with a long name that comes and goes does not move the columns each time: they stay for a time.
 func TestColumnsStayWhereTheyAre(t *testing.T) {
 	source := twoQueues()
 	m := newPlainModel(t, Options{Source: source}, 100, 60)
-	source.snapshot.Queues = slices.Clone(source.snapshot.Queues)
-	last := &source.snapshot.Queues[len(source.snapshot.Queues)-1]
-	for i := range source.snapshot.Queues {
-		if q := &source.snapshot.Queues[i]; q.Name == "daemonset" {
-			q.Depth = 3
+	pull := func(depth int64, after time.Duration) string {
+		t.Helper()
+		source.snapshot.Time = source.snapshot.Time.Add(after)
+		source.snapshot.Queues = slices.Clone(source.snapshot.Queues)
+		last := &source.snapshot.Queues[len(source.snapshot.Queues)-1]
+		last.Depth, last.Adds = depth, 0 // with keys, a row beside the one that the controller always has
+		if m = pullOnce(t, m); (lineOf(m, "daemonset node-updates") != "") != (depth > 0) {
+			t.Fatalf("with %d keys:\n%s", depth, m.View().Content)
 		}
+		return lineOf(m, "DEPTH")
 	}
-	last.Depth = 3
-	m = pullOnce(t, m)
-	with := lineOf(m, "DEPTH")
-	if lineOf(m, "daemonset node-updates") == "" {
-		t.Fatalf("no row of the second queue in\n%s", m.View().Content)
+	without, with := lineOf(m, "DEPTH"), pull(3, 0)
+	if without == with {
+		t.Fatalf("the name takes no room: %q", with)
 	}
-	last.Depth = 0
-	if m = pullOnce(t, m); lineOf(m, "daemonset node-updates") == "" && lineOf(m, "DEPTH") != with {
-		t.Errorf("the headings were %q, then %q", with, lineOf(m, "DEPTH"))
+	if got := pull(0, time.Second); got != with {
+		t.Errorf("the headings were %q, then %q", with, got)
+	}
+	if got := pull(0, scaleSeconds*time.Second); got != without {
+		t.Errorf("the headings are still %q, want %q", got, without)
 	}
 }
 

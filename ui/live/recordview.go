@@ -115,7 +115,7 @@ func (m model) addCallFields(l *fieldList, e *observe.Called, item feedItem) {
 			what += ", deleted"
 		}
 		if f := w.Forced; f != nil {
-			what += ", forced away from " + strings.Join(f.Managers, ", ") + ": " + strings.Join(f.Fields, ", ")
+			what += ", forced conflicts with " + strings.Join(f.Managers, ", ") + ": " + strings.Join(f.Fields, ", ")
 		}
 		l.add("wrote", what)
 	}

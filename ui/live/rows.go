@@ -2,11 +2,9 @@ package live
 
 import (
 	"cmp"
-	"maps"
 	"math/bits"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/ctrlplane/ctrlplane/internal/words"
 	"github.com/ctrlplane/ctrlplane/observe"
@@ -20,7 +18,7 @@ type row struct {
 	info                    *observe.Controller // nil if the controller is unknown
 	failing                 bool                // a key fails, or the controller has failed
 	shared                  bool                // the name of the queue is shown, too: there are several rows of the controller
-	queues, workers         int                 // those that it stands for: the only row of a controller for all of its queues; 0 = unknown
+	queues                  int                 // that it stands for: the only row of a controller for all of its queues
 	internal                bool                // not shown unless the user asks for it
 }
 
@@ -169,11 +167,10 @@ func rowsOf(s observe.Snapshot, all bool) []row {
 	for i := range s.Controllers {
 		infos[s.Controllers[i].Name] = &s.Controllers[i]
 	}
-	queues, workers, mains := map[string]int{}, map[string]int{}, map[string]*observe.Queue{}
+	queues, mains := map[string][]*observe.Queue{}, map[string]*observe.Queue{}
 	for i := range s.Queues {
 		q := &s.Queues[i]
-		queues[q.Controller]++
-		workers[q.Controller] += max(q.Workers, 0)
+		queues[q.Controller] = append(queues[q.Controller], q)
 		if main := mains[q.Controller]; main == nil || main.Parked && !q.Parked || main.Parked == q.Parked && q.Adds > main.Adds {
 			mains[q.Controller] = q
 		}
@@ -183,7 +180,7 @@ func rowsOf(s observe.Snapshot, all bool) []row {
 		q := &s.Queues[i]
 		r := row{
 			controller: words.OneLine(q.Controller), name: words.OneLine(q.Name), queue: q, info: infos[q.Controller],
-			shared: queues[q.Controller] > 1, queues: 1, workers: q.Workers,
+			shared: len(queues[q.Controller]) > 1, queues: 1,
 		}
 		if r.info != nil {
 			r.state = words.OneLine(r.info.State)
@@ -201,12 +198,13 @@ func rowsOf(s observe.Snapshot, all bool) []row {
 		}
 	}
 	for i := range rows { // without idle secondary queues, a row may stand for its controller
-		if r := &rows[i]; r.shared && !all && !r.internal && shown[r.controller] == 1 {
-			r.shared, r.queues, r.workers = false, queues[r.controller], workers[r.controller]
+		if r := &rows[i]; r.shared && !all && !r.internal && shown[r.controller] == 1 && !ui.IsInternal(r.controller) {
+			of := queues[r.controller]
+			r.shared, r.queues, r.queue = false, len(of), withIdle(r.queue, of)
 		}
 	}
 	for i := range s.Controllers {
-		if c := &s.Controllers[i]; queues[c.Name] == 0 {
+		if c := &s.Controllers[i]; queues[c.Name] == nil {
 			r := row{controller: words.OneLine(c.Name), state: words.OneLine(c.State), info: c}
 			r.failing = r.state == stateFailed || r.hasFailingKey(s.Process.Settled)
 			r.internal = !r.failing && ui.IsInternal(c.Name)
@@ -214,6 +212,29 @@ func rowsOf(s observe.Snapshot, all bool) []row {
 		}
 	}
 	return rows
+}
+
+// withIdle returns a queue with the workers and retries of all queues of its controller, of which the others have no work.
+func withIdle(main *observe.Queue, all []*observe.Queue) *observe.Queue {
+	sum := *main
+	add := func(a, b int64) int64 {
+		if a < 0 || b < 0 {
+			return -1
+		}
+		return a + b
+	}
+	for _, q := range all {
+		if q == main {
+			continue
+		}
+		sum.Retries, sum.ErrorRetries = add(sum.Retries, q.Retries), add(sum.ErrorRetries, q.ErrorRetries)
+		if sum.Workers > 0 && q.Workers > 0 {
+			sum.Workers += q.Workers
+		} else {
+			sum.Workers = 0 // unknown
+		}
+	}
+	return &sum
 }
 
 // hasFailingKey reports whether a key of the row's queue fails.
@@ -250,179 +271,4 @@ func (r row) labelIn(w int, tail string) string {
 		queue = tail + queue[min(over+textWidth(tail), len(queue)):]
 	}
 	return short + " " + queue
-}
-
-// rowTotals aggregates all rows.
-type rowTotals struct {
-	shown, failed   int // controllers, and queues of unknown ones, of the rows that are not internal
-	working, lately int // with a key now, and of the busy ones those without one
-	internal        int
-	labelWidth      int // of the widest name that was among the rows of the choice
-	queueWidth      int
-	choice          rowChoice
-	scale           int64 // of the depth bars
-}
-
-// rowChoice is what the user has chosen to see.
-type rowChoice struct {
-	filter       string
-	showInternal bool
-}
-
-// scaleSeconds is how long a deep queue keeps the scale of the depth bars.
-const scaleSeconds = 15
-
-func totalsOf(rows []row, withInternal bool) rowTotals {
-	var t rowTotals
-	var deepest int64
-	var shown, failed, working, lately = names{}, names{}, names{}, names{}
-	for _, r := range rows {
-		if r.internal && !withInternal {
-			t.internal++
-			continue
-		}
-		shown.add(r)
-		deepest = max(deepest, r.peak())
-		if r.queue != nil {
-			for _, s := range r.queue.History[max(len(r.queue.History)-scaleSeconds, 0):] {
-				deepest = max(deepest, s.MaxDepth)
-			}
-		}
-		switch {
-		case r.isWorking():
-			working.add(r)
-		case r.isBusy() && !r.isParked():
-			lately.add(r)
-		}
-		if r.state == stateFailed {
-			failed.add(r)
-		}
-	}
-	maps.DeleteFunc(lately, func(name string, _ bool) bool { return working[name] })
-	t.shown, t.failed, t.working, t.lately = len(shown), len(failed), len(working), len(lately)
-	t.scale = barScale(deepest)
-	return t
-}
-
-// names are those of the controllers of rows, each once, or of a queue whose controller is not known.
-type names map[string]bool
-
-func (n names) add(r row) { n[cmp.Or(r.controller, "? "+r.name)] = true }
-
-// sortOrder is the order of the table: by a column, or by activity.
-type sortOrder struct {
-	column   columnID
-	reversed bool
-}
-
-// compareFunc returns the comparison function of this order.
-func (s sortOrder) compareFunc() func(a, b row) int {
-	by, sign := compareActivity, 1
-	for _, c := range tableColumns() {
-		if c.id == s.column && c.compare != nil {
-			by = c.compare
-		}
-	}
-	if s.reversed {
-		sign = -1
-	}
-	return func(a, b row) int { return cmp.Or(sign*by(a, b), compareName(a, b)) }
-}
-
-// orderKeepTime is how long rows keep their places even if their order changes.
-const orderKeepTime = 2 * time.Second
-
-// arrangeRows sorts and filters the rows of the snapshot and keeps the cursor on
-// its row. It keeps the previous order for orderKeepTime, unless force is set or a
-// row below an idle one becomes active or fails.
-func (m model) arrangeRows(force bool) model {
-	first := m.screens[0]
-	withInternal := m.showInternal || first.filter != ""
-	all := rowsOf(m.snapshot, withInternal)
-	place := make(map[string]int, len(m.order))
-	for i, id := range m.order {
-		place[id] = i
-	}
-	kept := m.snapshot.Time.Sub(m.arrangedAt) // less than 0 if the clock was set back
-	keep := !force && len(all) == len(m.order) && kept >= 0 && kept < orderKeepTime
-	for _, r := range all {
-		if _, ok := place[r.id()]; !ok {
-			keep = false
-		}
-	}
-	if keep {
-		slices.SortFunc(all, func(a, b row) int { return cmp.Compare(place[a.id()], place[b.id()]) })
-		isOnTop := func(r row) bool { return r.group() <= groupBusy }
-		idle := slices.IndexFunc(all, func(r row) bool { return !isOnTop(r) })
-		keep = m.sort.column != sortByActivity || idle < 0 || !slices.ContainsFunc(all[idle:], isOnTop)
-	}
-	if !keep {
-		slices.SortFunc(all, m.sort.compareFunc())
-		m.order = make([]string, len(all))
-		for i, r := range all {
-			m.order[i] = r.id()
-		}
-		m.arrangedAt = m.snapshot.Time
-	}
-	before := m.totals
-	m.rows, m.idleHidden, m.totals = nil, 0, totalsOf(all, m.showInternal)
-	if m.totals.choice = (rowChoice{first.filter, m.showInternal}); m.totals.choice == before.choice { // columns stay where they are
-		m.totals.labelWidth, m.totals.queueWidth = before.labelWidth, before.queueWidth
-	}
-	for _, r := range all {
-		hidden := !r.matchesFilter(first.filter) || r.internal && !withInternal
-		if !hidden { // also for idle rows, which come and go
-			m.totals.labelWidth = max(m.totals.labelWidth, textWidth(r.label()))
-			m.totals.queueWidth = max(m.totals.queueWidth, textWidth(r.name))
-		}
-		switch {
-		case hidden:
-		case m.hideIdle && !r.isActive() && !r.failing && !r.isWaiting() && !isOfPicked(r, first.pickedRow): // the next key acts on it
-			m.idleHidden++
-		default:
-			m.rows = append(m.rows, r)
-		}
-	}
-	m = m.followPickedRow()
-	for i, s := range m.screens {
-		if s.kind == clientsScreen {
-			m = m.followPickedLine(i)
-		}
-	}
-	return m
-}
-
-// followPickedRow moves the cursor of the table to the picked row or, as queues end when their controller is stopped, to
-// the first one of its controller.
-func (m model) followPickedRow() model {
-	s := m.screens[0]
-	at := slices.IndexFunc(m.rows, func(r row) bool { return r.id() == s.pickedRow })
-	if at < 0 {
-		at = slices.IndexFunc(m.rows, func(r row) bool { return isOfPicked(r, s.pickedRow) })
-	}
-	s.view.cursor = max(at, 0)
-	m.screens = slices.Clone(m.screens)
-	m.screens[0] = s
-	return m
-}
-
-// isOfPicked reports whether a row is of the controller of the row with an ID.
-func isOfPicked(r row, id string) bool {
-	controller, _, _ := strings.Cut(id, idSeparator)
-	return controller != "" && r.controller == controller
-}
-
-func (r row) matchesFilter(filter string) bool {
-	return filter == "" || containsWords(r.controller+" "+r.label()+" "+r.name+" "+r.shownState(), filter)
-}
-
-// containsWords reports whether s contains all words of the filter, ignoring case.
-func containsWords(s, filter string) bool {
-	s = strings.ToLower(s)
-	for _, word := range strings.Fields(strings.ToLower(filter)) {
-		if !strings.Contains(s, word) {
-			return false
-		}
-	}
-	return true
 }

@@ -11,7 +11,7 @@ const tableMargin = 1
 
 // placedColumns returns the columns of the table at the current width.
 func (m model) placedColumns() []placedColumn {
-	return placeColumns(tableColumns(), m.width-tableMargin, m.totals.labelWidth, m.totals.queueWidth)
+	return placeColumns(tableColumns(), m.width-tableMargin, m.totals.names.label, m.totals.names.queue)
 }
 
 // tableLines draws the table in w columns and h rows.
@@ -21,7 +21,7 @@ func (m model) tableLines(w, h int) []string {
 	shown := m.placedColumns()
 	l := s.view.clampToList(len(m.rows), h-2)
 	lines := []string{
-		m.titleLine("Controllers", m.tableState(l.top), focused, w),
+		m.titleLine("Controllers", m.tableState(l.top, w-titleMargin-len("Controllers")), focused, w),
 		m.theme.renderLine(m.headingLine(shown), w, false),
 	}
 	if len(m.rows) == 0 {
@@ -34,22 +34,39 @@ func (m model) tableLines(w, h int) []string {
 	return lines
 }
 
-// tableState returns the status text in the title of the table, of which some rows are above
-// those that are shown.
-func (m model) tableState(above int) string {
+// tableState returns the status text in the title of the table, of which some rows are above those that are shown. What does
+// not fit in w columns beside the rest is left out.
+func (m model) tableState(above, w int) string {
 	if !m.hasSnapshot {
 		return ""
 	}
-	state := fmt.Sprintf("%d of %d at work now", m.totals.working, m.totals.shown)
-	if m.totals.lately > 0 {
-		state += fmt.Sprintf(", %d a moment ago", m.totals.lately)
+	state := func(lately, above int) string {
+		state := fmt.Sprintf("%d of %d active", m.totals.working, m.totals.shown)
+		for _, n := range []struct {
+			n    int
+			what string
+		}{{lately, "a moment ago"}, {m.totals.failed, "failed"}, {above, "above"}} {
+			if n.n > 0 {
+				state += fmt.Sprintf(", %d %s", n.n, n.what)
+			}
+		}
+		return state + m.hiddenRows()
 	}
-	if m.totals.failed > 0 {
-		state += fmt.Sprintf(", %d failed", m.totals.failed)
+	text := state(m.totals.lately, above)
+	if textWidth(text) > w {
+		text = state(0, above)
 	}
-	if above > 0 {
-		state += fmt.Sprintf(", %d above", above)
+	if textWidth(text) > w {
+		text = state(0, 0)
 	}
+	if f := m.screens[0].filter; f != "" {
+		text = "/" + f + ", " + text
+	}
+	return text
+}
+
+// hiddenRows says which rows are hidden, and how to show them.
+func (m model) hiddenRows() (state string) {
 	f := m.screens[0].filter
 	switch {
 	case f != "" && m.idleHidden > 0:
@@ -58,10 +75,7 @@ func (m model) tableState(above int) string {
 		state += ", idle hidden"
 	}
 	if m.totals.internal > 0 && f == "" {
-		state += ", I shows " + ui.GroupDigits(m.totals.internal) + " more rows"
-	}
-	if f != "" {
-		state = "/" + f + ", " + state
+		state += ", I shows " + ui.GroupDigits(m.totals.internal) + " more"
 	}
 	return state
 }

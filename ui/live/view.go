@@ -81,6 +81,9 @@ func (m model) titleLine(name, state string, focused bool, w int) string {
 	return m.styledTitleLine(name, state, faint, focused, w)
 }
 
+// titleMargin is how many columns of a title line neither its name nor its state can have.
+const titleMargin = 6
+
 func (m model) styledTitleLine(name, state string, stateStyle style, focused bool, w int) string {
 	mark, st := " ", strong
 	if focused {

@@ -82,12 +82,12 @@ func TestUnhealthyAfterARefusal(t *testing.T) {
 		}
 	}
 	bare := newState()
-	bare.SkipUnhealthy("")
+	bare.SkipUnhealthy(false)
 	if got := bare.cases[1].skipped; got != "not judged: no longer exists" {
 		t.Errorf("without a refusal: %q", got)
 	}
 	s := newState()
-	s.SkipUnhealthy("not applied")
+	s.SkipUnhealthy(true)
 	dir := writeReport(t, newFakeJournal(), s, refusedOutcome(t))
 	read := readJUnit(t, dir)
 	suite := read.Suites[len(read.Suites)-1]

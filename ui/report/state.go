@@ -177,15 +177,15 @@ func statuslessLines(now observe.Snapshot, names map[string][]string, has, have 
 	return lines
 }
 
-// SkipUnhealthy notes that objects need not be healthy: none is judged for that. missing says why those of manifests need
-// not exist; it may be empty.
-func (s *State) SkipUnhealthy(missing string) {
+// SkipUnhealthy notes that objects need not be healthy: none is judged for that. unapplied says that those of manifests which do
+// not exist were not applied.
+func (s *State) SkipUnhealthy(unapplied bool) {
 	s.unjudged = true
 	for i := range s.cases {
 		c := &s.cases[i]
 		switch {
-		case c.gone != (health.Ref{}) && missing != "":
-			c.skipped = missing
+		case c.gone != (health.Ref{}) && unapplied:
+			c.skipped = "not applied"
 		case c.failure != "":
 			c.skipped = "not judged: " + c.failure
 		}

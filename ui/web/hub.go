@@ -180,25 +180,34 @@ func (h *hub) announce() {
 	h.changed = make(chan struct{})
 }
 
-// findLoops looks for hot loops, unless it has done so a moment ago. In a recording it does not.
+// findLoops looks for hot loops beside what follows the source, unless it has done so a moment ago. In a recording it does not.
 func (h *hub) findLoops(ctx context.Context, s observe.Snapshot) {
-	if since := s.Time.Sub(h.lookedAt); h.player != nil || ui.IsRepeating(s) && since >= 0 && since < ui.LoopInterval {
-		return
-	}
-	var found []hotLoop
-	if ui.IsRepeating(s) {
+	switch since := s.Time.Sub(h.lookedAt); {
+	case h.player != nil:
+	case !ui.IsRepeating(s):
+		h.setLoops(nil)
+	case since < 0 || since >= ui.LoopInterval:
 		h.lookedAt = s.Time
-		loops, err := assert.FindLoops(ctx, h.source, s.Time)
-		if err != nil {
-			return // Follow reports a source that fails
-		}
-		for _, l := range loops {
-			found = append(found, hotLoop{words.OneLine(l.Controller), ui.LoopedWork(l)})
-		}
+		go func() {
+			ctx, cancel := context.WithTimeout(ctx, ui.LoopInterval)
+			defer cancel()
+			found, err := assert.FindLoops(ctx, h.source, s.Time)
+			if err != nil {
+				found = nil // Follow reports a source that fails
+			}
+			h.setLoops(found)
+		}()
+	}
+}
+
+func (h *hub) setLoops(found []assert.HotLoop) {
+	var loops []hotLoop
+	for _, l := range found {
+		loops = append(loops, hotLoop{words.OneLine(l.Controller), ui.LoopedWork(l)})
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.loops = found
+	h.loops = loops
 }
 
 // setStatus keeps what the page says about a snapshot.

@@ -88,7 +88,7 @@ export class Diagram {
     if (type === "client") node.append(el("small", {}));
     if (type === "controller") {
       node.replaceChildren(el("span", { class: "top" }, node.firstChild, el("span", { class: "mark" })), el("span", { class: "lane" }, el("span", { class: "fill" }), el("span", { class: "depth" })),
-        el("span", { class: "workers" }, el("small", {}), ...Array.from({ length: mostSlots }, () => el("i"))));
+        el("span", { class: "workers" }, ...Array.from({ length: mostSlots }, () => el("i"))));
     }
     return node;
   }
@@ -141,15 +141,16 @@ export class Diagram {
     const depth = this.model.depth(name), inFlight = this.model.inFlight(name), delayed = this.model.delayed(name);
     node.dataset.state = c.state;
     node.classList.toggle("changed", this.model.changed.has(name) && c.state === "running");
-    node.classList.toggle("failing", failures(c).length > 0);
+    const isLooping = this.model.loops(name), workers = this.model.workers(name), mark = markOf(c, isLooping);
+    node.classList.toggle("failing", failures(c).length > 0 || isLooping);
     node.classList.toggle("busiest", name === this.busiest);
-    show(node.querySelector(".mark"), markOf(c, this.model.loops(name)));
+    node.querySelector(".mark").classList.toggle("note", !mark);
+    show(node.querySelector(".mark"), mark || (workers > mostSlots ? workers + " workers" : ""));
     node.querySelector(".fill").style.transform = `scaleX(${Math.min(1, depth / deepest)})`;
     node.querySelector(".depth").classList.toggle("later", depth <= 0);
     const drawn = this.dots.keysOf(name); // while the picture is behind, these are not the keys of now
     show(node.querySelector(".depth"), depth > drawn ? String(depth) : depth <= 0 && delayed > 0 && !drawn ? atMost(delayed) + " later" : "");
-    const workers = this.model.workers(name), slots = workers ? this.slotsOf(name) : Math.min(mostSlots, inFlight);
-    show(node.querySelector(".workers small"), workers > mostSlots ? workers + " workers" : "");
+    const slots = workers ? this.slotsOf(name) : Math.min(mostSlots, inFlight);
     node.querySelectorAll(".workers i").forEach((slot, i, all) => {
       slot.hidden = all.length - i > slots;
       slot.classList.toggle("busy", all.length - i <= inFlight);

@@ -134,9 +134,10 @@ export class Model {
     return (this.queues.get(name) || []).filter((q) => !q.parked).reduce((sum, q) => sum + Math.max(q.inFlight, 0), 0);
   }
 
-  // workers is how many workers a controller has; 0 if that is not known.
+  // workers is how many workers a controller has; 0 if that is not known of each of its queues.
   workers(name) {
-    return (this.queues.get(name) || []).reduce((sum, q) => sum + (q.workers || 0), 0);
+    const queues = this.queues.get(name) || [];
+    return queues.every((q) => q.workers) ? queues.reduce((sum, q) => sum + q.workers, 0) : 0;
   }
 
   loops(name) {
