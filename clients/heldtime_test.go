@@ -219,7 +219,7 @@ func playBesideLease(s *script, method string, times int) {
 
 // A program reads an object again and again, which is delayed. Apart from that, a timer writes a status.
 func playBesidePoll(s *script, delay time.Duration, pollPause, timer int) {
-	send, sendConfig := s.watch(sites+"?watch=1"), s.watch(settings+"?watch=1")
+	send := s.watch(sites + "?watch=1")
 	ms(5000)
 	s.intervene(control.Change{Verb: control.Delay, Delay: delay})
 	beside(func() {
@@ -230,8 +230,8 @@ func playBesidePoll(s *script, delay time.Duration, pollPause, timer int) {
 	}, func() {
 		send("ADDED", site(7))
 		ms(4)
-		s.write(siteAdded, "POST", settings, ofShop("ConfigMap", 9))
-		sendConfig("ADDED", ofShop("ConfigMap", 9))
+		s.write(siteAdded, "PATCH", sites+"/shop/status", site(20))
+		send("MODIFIED", site(20))
 		for i := range 4 {
 			ms(timer)
 			s.write("", "PATCH", sites+"/shop/status", site(21+i))

@@ -99,7 +99,7 @@ func newRequest(o *observe.Observer, f *frames, cl *client, req *http.Request, c
 	switch {
 	case c.Verb == "watch":
 		r.watch, r.lasts = newWatch(req, c, f), true
-		c.ResourceVersion = r.watch.ResourceVersion
+		c.ResourceVersion, r.watch.forUser = r.watch.ResourceVersion, forUser(c)
 	case requestkind.IsStream(c.Object.Group, c.Object.Resource, c.Subresource):
 		r.lasts = true
 	}

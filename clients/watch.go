@@ -117,7 +117,7 @@ func (e *event) leaseTakenBy() string {
 
 func newWatch(req *http.Request, call *observe.Called, f *frames) *watch {
 	q := req.URL.Query()
-	w := &watch{conn: req.RemoteAddr, forUser: forUser(call), object: call.Object, gone: req.Context().Err, frames: f}
+	w := &watch{conn: req.RemoteAddr, object: call.Object, gone: req.Context().Err, frames: f}
 	w.eventSource = &eventSource{opened: call.Began, group: call.Object.Group, resource: call.Object.Resource, watchedKind: call.Object.Kind}
 	w.ClientWatch = observe.ClientWatch{
 		Resource: call.Object.GroupResource(), Namespace: call.Object.Namespace, Name: call.Object.Name,
