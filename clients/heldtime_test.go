@@ -257,3 +257,27 @@ func TestHeldTimes(t *testing.T) {
 		}
 	}
 }
+
+// Only reads that follow one after the other until the write are of the work that ends with it.
+func TestWorkedSince(t *testing.T) {
+	at := func(ms int) time.Time { return time.UnixMilli(int64(ms)) }
+	for name, test := range map[string]struct {
+		reads [][2]int
+		want  int // of 5000 ms
+	}{
+		"none":                        {nil, 5000},
+		"one after the other":         {[][2]int{{-900, -10}, {10, 2010}, {2050, 4990}}, 60},
+		"a poll before":               {[][2]int{{-500, 300}, {900, 2900}, {2950, 4950}}, 5000},
+		"a pause between":             {[][2]int{{10, 2010}, {2300, 4950}}, 5000},
+		"a pause at the end":          {[][2]int{{10, 2010}, {2020, 4700}}, 5000},
+		"a poll that is not answered": {[][2]int{{10, 2010}, {2020, 5500}}, 5000},
+	} {
+		w := &write{began: at(5000)}
+		for _, r := range test.reads {
+			w.heldReads.add(heldPeriod{at(r[0]), at(r[1])})
+		}
+		if got := w.since(at(0)); got != time.Duration(test.want)*time.Millisecond {
+			t.Errorf("%s: got %v, want %d ms", name, got, test.want)
+		}
+	}
+}
