@@ -88,7 +88,7 @@ func (cl *client) noteBusy(w *write) {
 	}
 	w.busy = before
 	w.heldReads = slices.Clone(cl.heldReads)
-	w.oldest = cl.held.before(w.began, maxReaction)
+	w.oldest = cl.heldWrites.before(w.began, maxReaction)
 	if cl.leaderSince.After(w.oldest) { // what it has received as a standby waits until then
 		w.oldest = time.Time{}
 	}

@@ -342,6 +342,7 @@ func (w *write) chooseOther(related *event, of *candidates) (cause *event, isDec
 type write struct {
 	client          *client
 	process         *peer.Process // that makes it
+	conn, forUser   string        // over which connection; see forUser
 	object          observe.Object
 	target          string // what it changes
 	owners          []recording.OwnerReference
@@ -398,6 +399,7 @@ func newWrite(r *request, answer recording.ResponseSummary) *write {
 		existed: c.Verb != "create" && !observe.Creates(c.Verb, c.Subresource, c.Status) && c.Status != http.StatusNotFound,
 	}
 	w.conflict, w.held = w.conflict && !c.IsInjected(), c.Held > 0
+	w.conn, w.forUser = r.req.RemoteAddr, forUser(c)
 	w.isDuplicate = c.Verb == "create" && answer.Reason == string(metav1.StatusReasonAlreadyExists)
 	if w.object.IsNamespace() { // its request claims to be in that namespace
 		w.object.Namespace = ""

@@ -30,6 +30,7 @@ type script struct {
 	process   string            // of what follows: see isProcess
 	agent     string            // of what follows; "" = operatorAgent
 	who       user.Info         // of what follows; nil = operator
+	as        string            // whom it impersonates in what follows
 	forwarded string            // for whom a proxy sends what follows
 	closes    bool              // the program ends its watches, not the server
 }
@@ -69,6 +70,9 @@ func (s *script) newRequest(method, path, sent string) *http.Request {
 	req := httptest.NewRequestWithContext(s.withProcess(s.Context()), method, path, strings.NewReader(sent))
 	req.Header.Set("User-Agent", cmp.Or(s.agent, operatorAgent))
 	req.Header.Set("Content-Type", "application/json")
+	if s.as != "" {
+		req.Header.Set("Impersonate-User", s.as)
+	}
 	req.RemoteAddr = operatorAgent
 	if s.conn != "" {
 		req.RemoteAddr, req.ProtoMajor = s.conn, 2
@@ -218,6 +222,10 @@ func TestCausesOfScriptedPrograms(t *testing.T) {
 		"the next run of a command":         {playNextRun, tally{right: 2}},
 		"a watch closed beside another one": {playWatchClosed, tally{right: 1}},
 		"killed while it writes":            {playKilledInWrite, tally{right: 1}},
+		"stopped in a sync":                 {playStop, tally{right: 3}},
+		"stopped in its first sync":         {playStopBeforeWrite, tally{right: 1}},
+		"the only watch opened again":       {playOnlyWatchReopened, tally{right: 3}},
+		"the only watch of a user agent":    {playWatchOfAgentClosed, tally{right: 1}},
 		"an audit":                          {playAudit, tally{right: 27}},
 		"a certificate":                     {playCertificate, tally{right: 5}},
 		"a new leader":                      {playNewLeader, tally{right: 8}},

@@ -59,8 +59,10 @@ type client struct {
 	watched map[string]bool // resources whose last watch has ended
 	// watchBegan is when the first of watches was opened, or what it replaced over the same connection.
 	watchBegan time.Time
-	lastEnded  *watch // the last of watches; nil if none has ended
-	outlived   bool   // see noteOutlived
+	// watchEnded is when the last of watches ended, and endedConn was its connection.
+	watchEnded time.Time
+	endedConn  string
+	wroteFirst []sender // see isCommand
 	busy       period
 	idle       idlePeriod
 	runs       [keptRuns]startedRun // in a ring
@@ -75,8 +77,8 @@ type client struct {
 	pauses     []time.Duration // the last ones within runs of writes
 	begun      []bool          // of the last runs of writes, whether they began long after their causes although the client was idle
 	active     period          // in which it has made one request after the other, reads included
-	// held are the times in which calls were held, and heldReads those of reads.
-	held, heldReads heldTimes
+	// heldWrites and heldReads are the times in which calls were held.
+	heldWrites, heldReads heldTimes
 	// leaderSince is when it began to lead: it has taken a Lease.
 	leaderSince time.Time
 }
@@ -214,10 +216,7 @@ func (cl *client) snapshot(now time.Time) observe.Client {
 	case !began.IsZero():
 		v.WatchBegan = began
 	default:
-		v.WatchEnded, v.OutlivesWatches = ended, cl.outlived
-		if cl.lastEnded != nil {
-			v.WatchEnded = later(cl.lastEnded.ended, ended)
-		}
+		v.WatchEnded = later(cl.watchEnded, ended)
 	}
 	v.Refused = cl.refused.describe(v.WatchEnded, now, refusedOften)
 	for _, w := range cl.watches {
@@ -232,7 +231,7 @@ func (cl *client) addWatch(w *watch) {
 	w.client = cl
 	cl.polls.forget(w.Resource)
 	cl.mu.Lock()
-	if len(cl.watches) == 0 && (cl.lastEnded == nil || w.conn != cl.lastEnded.conn) { // of a process that has begun
+	if len(cl.watches) == 0 && w.conn != cl.endedConn { // of a process that has begun
 		cl.watchBegan = w.Since
 		cl.begun, cl.busy.late = nil, false
 	}
@@ -242,7 +241,6 @@ func (cl *client) addWatch(w *watch) {
 			before = append(before, ended)
 		}
 	}
-	cl.outlived = false
 	cl.watches = append(cl.watches, w)
 	delete(cl.watched, w.Resource)
 	cl.mu.Unlock()
@@ -325,7 +323,7 @@ func (cl *client) removeWatch(w *watch) {
 	isLast := !slices.ContainsFunc(cl.watches, func(other *watch) bool { return other.conn == w.conn })
 	none := len(cl.watches) == 0
 	if none {
-		cl.lastEnded = w
+		cl.watchEnded, cl.endedConn = now, w.conn
 	}
 	cl.mu.Unlock()
 	if isLast {

@@ -37,6 +37,7 @@ const (
 var (
 	admin    = &user.DefaultInfo{Name: "admin", Groups: []string{"system:masters"}}
 	operator = &user.DefaultInfo{Name: "system:serviceaccount:ns:operator"}
+	pusher   = &user.DefaultInfo{Name: "system:serviceaccount:ns:pusher"}
 )
 
 // fixture is a set of clients with its records.

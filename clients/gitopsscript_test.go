@@ -5,8 +5,6 @@ import (
 	"io"
 	"net/http"
 	"strings"
-	"testing"
-	"testing/synctest"
 )
 
 const (
@@ -158,44 +156,61 @@ func playNextRun(s *script) {
 	s.write("none", "PATCH", settings+"/web", object("ConfigMap", "web", "c1", "9"))
 }
 
-// A command goes on after its watch, and ends by itself. An operator ends with its watches, and may fail when it starts again.
-func TestProcessesThatOutliveTheirWatches(t *testing.T) {
-	for name, test := range map[string]struct {
-		next string // the process after the watch
-		path string // of its request
-		want bool
+// An operator that stops ends its watches first, and completes its sync.
+func playStop(s *script) {
+	s.isProcess("1")
+	s.closes = true
+	send, end := s.watched(sites + "?watch=1")
+	send("MODIFIED", site(7))
+	ms(4)
+	s.write(updated, "POST", settings, ofShop("ConfigMap", 8))
+	end()
+	ms(4)
+	s.write(updated, "POST", services, ofShop("Service", 9))
+	ms(4)
+	s.write(updated, "PATCH", sites+"/shop/status", site(10))
+}
 
-		byServer bool // the server ends the watch, as one with a time limit
-	}{
-		"a command":            {"1", settings, true, false},
-		"between two watches":  {"1", settings, false, true},
-		"a release of a Lease": {"1", "/apis/coordination.k8s.io/v1/namespaces/ns/leases", false, false},
-		"a failing start":      {"2", settings, false, false},
-		"an unknown process":   {"", settings, false, false},
-	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				s := &script{fixture: newFixture(t), truth: map[string]string{}}
-				outlives := func() bool { return s.clients.Snapshot()[0].OutlivesWatches }
-				s.isProcess("1")
-				s.closes = !test.byServer
-				_, end := s.watched(sites + "?watch=1")
-				s.list(test.path)
-				end()
-				if outlives() {
-					t.Error("a request before the end of the watch counts")
-				}
-				ms(5)
-				s.isProcess(test.next)
-				s.list(test.path)
-				if got := outlives(); got != test.want {
-					t.Errorf("got %v", got)
-				}
-				s.watch(sites + "?watch=1")
-				if outlives() {
-					t.Error("it watches again")
-				}
-			})
-		})
-	}
+func playStopBeforeWrite(s *script) {
+	s.isProcess("1")
+	s.conn = "10.0.0.1:1"
+	s.closes = true
+	send, end := s.watched(sites + "?watch=1")
+	send("MODIFIED", site(7))
+	ms(4)
+	end()
+	ms(4)
+	s.write(updated, "PATCH", sites+"/shop/status", site(10))
+}
+
+// A program ends its only watch after some time, and opens it again, while a worker writes.
+func playOnlyWatchReopened(s *script) {
+	s.isProcess("1")
+	s.closes = true
+	send, end := s.watched(sites + "?watch=1")
+	send("MODIFIED", site(7))
+	ms(4)
+	s.write(updated, "POST", settings, ofShop("ConfigMap", 8))
+	end()
+	ms(2)
+	s.write(updated, "POST", services, ofShop("Service", 9))
+	ms(5)
+	s.watch(sites + "?watch=1&resourceVersion=7")
+	ms(2)
+	s.write(updated, "PATCH", sites+"/shop/status", site(10))
+}
+
+// One of two controllers, with user agents of their own, ends its watch, and writes.
+func playWatchOfAgentClosed(s *script) {
+	s.isProcess("1")
+	s.conn, s.closes = "10.0.0.1:1", true
+	s.agent = "shop-operator-web/v1"
+	s.watch(deployments + "?watch=1")
+	s.agent = "shop-operator/v1"
+	send, end := s.watched(sites + "?watch=1")
+	send("MODIFIED", site(7))
+	ms(3)
+	end()
+	ms(1)
+	s.write(updated, "POST", settings, ofShop("ConfigMap", 8))
 }

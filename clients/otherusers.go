@@ -3,16 +3,21 @@ package clients
 import (
 	"cmp"
 	"slices"
+	"strings"
+
+	"k8s.io/apiserver/pkg/authentication/serviceaccount"
 
 	"github.com/ctrlplane/ctrlplane/controllers/recording"
+	"github.com/ctrlplane/ctrlplane/observe"
 )
 
 // otherUsersOf returns the clients with watches that are the same program as one without, with other users: a process may watch
-// with one identity, and write with another one. A test and the operator in its process do not belong together.
+// with one identity, and write as a ServiceAccount with another one. As a person, it does what that one asks for. A test and the
+// operator in its process do not belong together.
 func (c *Clients) otherUsersOf(r *request) (list []*client) {
 	cl := r.client
 	program, isProxied := cl.program(), r.req.Header.Get("X-Forwarded-For") != ""
-	if isProxied || program == "kubectl" || program == "ctrlplanetest" || isTest(cl) || cl.hasWatched() {
+	if !isServiceAccount(r.call.Client.User) || isProxied || program == "kubectl" || program == "ctrlplanetest" || isTest(cl) || cl.hasWatched() {
 		return nil
 	}
 	c.mu.RLock()
@@ -23,6 +28,18 @@ func (c *Clients) otherUsersOf(r *request) (list []*client) {
 		}
 	}
 	return list
+}
+
+func isServiceAccount(user string) bool {
+	return strings.HasPrefix(user, serviceaccount.ServiceAccountUsernamePrefix)
+}
+
+// forUser returns the person as whom a process acts by impersonation: what it watches as itself is not the reason.
+func forUser(c *observe.Called) string {
+	if as := c.Client.Impersonates; !isServiceAccount(as) {
+		return as
+	}
+	return ""
 }
 
 // watchesAs returns the client as which the process of a write watches: most often its own.

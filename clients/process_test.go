@@ -62,6 +62,10 @@ func TestCausesOfProcesses(t *testing.T) {
 		"another user's process":      {func(s *script) { playOtherUser(s, "2") }, tally{right: 4}},
 		"another user's namespace":    {playOtherUsersNamespace, tally{right: 1}},
 		"another user in a test":      {playOtherUserOfTest, tally{right: 1}},
+		"users of a web page":         {func(s *script) { playBackend(s, false) }, tally{right: 2}},
+		"impersonated by a web page":  {func(s *script) { playBackend(s, true) }, tally{right: 2}},
+		"an impersonated user":        {func(s *script) { playImpersonation(s, "jane", "jane") }, tally{right: 1}},
+		"an impersonated account":     {func(s *script) { playImpersonation(s, "", pusher.Name) }, tally{right: 1}},
 		"many connections":            {playConnections, tally{right: 5}},
 		"and another process":         {playConnectionsOfOthers, tally{right: 2}},
 		"of unknown processes":        {playConnectionsOfUnknown, tally{right: 2}},
@@ -230,7 +234,7 @@ func playOtherUser(s *script, process string) {
 	send("MODIFIED", site(7))
 	ms(4)
 	s.isProcess(process)
-	s.conn, s.who = "10.0.0.1:2", admin
+	s.conn, s.who = "10.0.0.1:2", pusher
 	s.write(of(updated), "POST", settings, ofShop("ConfigMap", 8))
 	ms(4)
 	s.isProcess("1")
@@ -243,7 +247,7 @@ func playOtherUser(s *script, process string) {
 	s.write("Site ns/shop updated 10", "POST", services, ofShop("Service", 11))
 	ms(4)
 	s.isProcess(process)
-	s.conn, s.who = "10.0.0.1:2", admin
+	s.conn, s.who = "10.0.0.1:2", pusher
 	s.write(of("Site ns/shop updated 10"), "PUT", settings+"/of-shop", ofShop("ConfigMap", 12))
 }
 
@@ -253,7 +257,7 @@ func playOtherUsersNamespace(s *script) {
 	s.conn = "10.0.0.1:1"
 	s.watch(namespaces+"?watch=1")("ADDED", `{"kind":"Namespace","metadata":{"name":"ns","uid":"n1","resourceVersion":"6"}}`)
 	ms(1000)
-	s.conn, s.who = "10.0.0.1:2", admin
+	s.conn, s.who = "10.0.0.1:2", pusher
 	s.write("", "POST", settings, object("ConfigMap", "pushed", "c1", "8"))
 }
 
@@ -263,8 +267,38 @@ func playOtherUserOfTest(s *script) {
 	s.conn, s.agent = "10.0.0.1:1", "shop.test/v1"
 	s.watch(sites+"?watch=1")("MODIFIED", site(7))
 	ms(4)
-	s.conn, s.who = "10.0.0.1:2", admin
+	s.conn, s.who = "10.0.0.1:2", pusher
 	s.write("none", "PATCH", sites+"/shop", site(8))
+}
+
+// The backend of a web page watches as itself, and writes as its users: with their tokens, or by impersonation.
+func playBackend(s *script, impersonates bool) {
+	s.isProcess("1")
+	s.conn = "10.0.0.1:1"
+	asUser, asItself := func() { s.conn, s.who = "10.0.0.1:2", admin }, func() { s.conn, s.who = "10.0.0.1:1", nil }
+	if impersonates {
+		asUser, asItself = func() { s.as = "jane" }, func() { s.as = "" }
+	}
+	send := s.watch(deployments + "?watch=1")
+	send("MODIFIED", web(7))
+	ms(4)
+	asUser()
+	s.write("none", "PATCH", deployments+"/web", web(8))
+	ms(20_000)
+	asItself()
+	send("MODIFIED", web(9))
+	ms(5000)
+	asUser()
+	s.write("none", "DELETE", deployments+"/web", web(10))
+}
+
+// All that a program does, it does as another user.
+func playImpersonation(s *script, watches, writes string) {
+	s.as = watches
+	s.watch(sites+"?watch=1")("MODIFIED", site(7))
+	ms(4)
+	s.as = writes
+	s.write(updated, "PATCH", sites+"/shop/status", site(8))
 }
 
 func playBeforeRestore(s *script) {

@@ -99,7 +99,7 @@ func newRequest(o *observe.Observer, f *frames, cl *client, req *http.Request, c
 	switch {
 	case c.Verb == "watch":
 		r.watch, r.lasts = newWatch(req, c, f), true
-		c.ResourceVersion = r.watch.ResourceVersion
+		c.ResourceVersion, r.watch.forUser = r.watch.ResourceVersion, forUser(c)
 	case requestkind.IsStream(c.Object.Group, c.Object.Resource, c.Subresource):
 		r.lasts = true
 	}
@@ -330,7 +330,7 @@ func (r *request) findCause(answer recording.ResponseSummary) {
 func (r *request) noteEffects(now time.Time) {
 	c, cl := r.call, r.client
 	cl.countCall(c, now)
-	cl.noteOutlived(r)
+	cl.noteWroteFirst(r)
 	if r.sync != nil && r.isWorthRecording() {
 		cl.reports.countCall(r.sync, c)
 	}

@@ -23,12 +23,13 @@ const keptEvents, maxRecent, keptRecent = 64, 4096, 16384
 type watch struct {
 	observe.ClientWatch
 	*eventSource
-	conn   string       // of the client
-	ended  time.Time    // zero if it is open; under the lock of its client
-	gone   func() error // of an open one returns an error once the client has ended it
-	closed bool         // the client has ended it; under the lock of its client
-	next   *watch       // of the same selection, opened after its end; under the lock of its client
-	object observe.Object
+	conn    string       // of the client
+	ended   time.Time    // zero if it is open; under the lock of its client
+	gone    func() error // of an open one returns an error once the client has ended it
+	closed  bool         // the client has ended it; under the lock of its client
+	next    *watch       // of the same selection, opened after its end; under the lock of its client
+	forUser string       // see forUser
+	object  observe.Object
 
 	frames *frames
 	parse  frameParser // nil if only the number of events is known

@@ -6,6 +6,8 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"runtime"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -185,4 +187,33 @@ func TestExistingObjectsAreListed(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A watch that has ended is forgotten, also one that others have continued.
+func TestContinuedWatchesAreForgotten(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &script{fixture: newFixture(t), truth: map[string]string{}}
+		var forgotten atomic.Int64
+		reopen := func() {
+			_, end := s.watched(sites + "?watch=1&resourceVersion=1")
+			for _, cl := range s.clients.byName {
+				runtime.AddCleanup(cl.watches[len(cl.watches)-1], func(int) { forgotten.Add(1) }, 0)
+			}
+			ms(10_000)
+			end()
+		}
+		reopen() // the client has none then
+		s.watch(settings + "?watch=1&resourceVersion=1")
+		for range 19 {
+			reopen()
+		}
+		time.Sleep(2 * maxReaction)
+		for range 100 {
+			if runtime.GC(); forgotten.Load() == 20 {
+				return
+			}
+			ms(1)
+		}
+		t.Errorf("%d of 20 watches are forgotten", forgotten.Load())
+	})
 }

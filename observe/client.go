@@ -50,9 +50,6 @@ type Client struct {
 	WatchBegan time.Time `json:"watchBegan,omitzero"`
 	// WatchEnded is when the last open watch of its process ended; zero if it has one or never had one.
 	WatchEnded time.Time `json:"watchEnded,omitzero"`
-	// OutlivesWatches is set if the process has ended its last watch itself and made other requests since, except for Leases and
-	// Events: a command does that has waited for something.
-	OutlivesWatches bool `json:"outlivesWatches,omitempty"`
 	// Polls are the resources that it lists again and again.
 	Polls []ClientPoll `json:"polls,omitempty"`
 	// Controllers names those that the client reports: it uses the instrument module.

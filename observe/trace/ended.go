@@ -83,10 +83,9 @@ func hasSuccessor(now observe.Snapshot, c *observe.Controller, about observe.Obj
 	})
 }
 
-// isSilent reports whether a client that reports no controllers neither watches nor polls, and has sent nothing for long. A command
-// that has ended is none.
+// isSilent reports whether a client that reports no controllers neither watches nor polls, and has sent nothing for long.
 func isSilent(c *observe.Client, now time.Time) bool {
-	return c.IsSilent(now) && len(c.Controllers) == 0 && c.Refused == "" && !c.OutlivesWatches
+	return c.IsSilent(now) && len(c.Controllers) == 0 && c.Refused == ""
 }
 
 // isReplaced reports whether a client runs in the place of one: of the same program, also with another user agent, or one

@@ -181,7 +181,6 @@ func TestClientsWithoutAWatch(t *testing.T) {
 		"is refused":                 {with(func(c *observe.Client) { c.Refused = "watch of sites.example.com is refused" }), records, workSite("a"), nil},
 		"between two requests":       {with(func(c *observe.Client) { c.LastTime = workStart.Add(70 * time.Second) }), records, workSite("a"), nil},
 		"its watch has just ended":   {with(func(c *observe.Client) { c.WatchEnded = workStart.Add(95 * time.Second) }), records, workSite("a"), nil},
-		"a command that has waited":  {with(func(c *observe.Client) { c.WatchEnded, c.OutlivesWatches = workStart.Add(-time.Second), true }), records, workSite("a"), nil},
 		"its process watches":        {with(func(c *observe.Client) { c.WatchBegan = workStart }), records, workSite("a"), nil},
 		"another user agent watched": {[]observe.Client{shares(name, other, 0), shares(other, name, 5)}, received, workSite("a"), []string{want}},
 		"so it does again":           {[]observe.Client{shares(name, other, 0), otherConnected}, received, workSite("a"), nil},

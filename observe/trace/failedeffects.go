@@ -141,7 +141,7 @@ func (g *graph) failedEffects(about observe.Object, now observe.Snapshot) []*fai
 	return g.foldRenamed(slices.DeleteFunc(failing.sorted(), func(f *failedEffect) bool {
 		c := clientOf[f.last.Controller]
 		goesOn := c != nil && mayFail(c)
-		f.noteFault(c)
+		f.noteFault(c, now.Time)
 		switch {
 		case f.fault != "":
 			return f.passed || !f.own && !f.follows && !f.owned
@@ -213,9 +213,9 @@ func (f *failedEffect) isPassing(client *observe.Client, now time.Time) bool {
 }
 
 // noteFault notes the fault that is injected into calls of the client, which may be nil, if the last attempt has failed because of
-// it. One attempt is enough: the user may not expect that it is this one.
-func (f *failedEffect) noteFault(client *observe.Client) {
-	if client != nil && client.Interventions.Fault.Rate > 0 && strings.Contains(f.last.Error, observe.InjectedFault) {
+// it, and not long ago. One attempt is enough: the user may not expect that it is this one.
+func (f *failedEffect) noteFault(client *observe.Client, now time.Time) {
+	if client != nil && f.isStillTried(now) && client.Interventions.Fault.Rate > 0 && strings.Contains(f.last.Error, observe.InjectedFault) {
 		f.fault = client.Interventions.Fault.String()
 	}
 }

@@ -71,12 +71,15 @@ func TestWhyNamesAnInjectedFault(t *testing.T) {
 		calls []observe.Called // of the operator
 		about observe.Object
 		fault float64
+		ago   time.Duration // the last call
 		want  []string
 	}{
-		"for the object":    {[]observe.Called{injected, injected}, deployment("web"), 1, []string{failed}},
-		"of the object":     {[]observe.Called{injected, injected}, pod("a"), 1, []string{failed}},
-		"cleared":           {[]observe.Called{injected, injected}, deployment("web"), 0, nil},
-		"and then with one": {[]observe.Called{injected, injected, {Verb: "update"}}, deployment("web"), 1, nil},
+		"for the object":    {[]observe.Called{injected, injected}, deployment("web"), 1, 0, []string{failed}},
+		"of the object":     {[]observe.Called{injected, injected}, pod("a"), 1, 0, []string{failed}},
+		"cleared":           {[]observe.Called{injected, injected}, deployment("web"), 0, 0, nil},
+		"and then with one": {[]observe.Called{injected, injected, {Verb: "update"}}, deployment("web"), 1, 0, nil},
+		"an hour ago":       {[]observe.Called{injected, injected}, deployment("web"), 1, time.Hour, nil},
+		"once, an hour ago": {[]observe.Called{injected}, pod("a"), 1, time.Hour, nil},
 	} {
 		records := clientCalls(slices.Concat([]observe.Called{{Verb: "create", Status: 201, ResourceVersion: "7"}}, tc.calls)...)
 		created := records[0].Event.(*observe.Called)
@@ -93,7 +96,8 @@ func TestWhyNamesAnInjectedFault(t *testing.T) {
 		}})
 		client := observe.Client{Name: "shop-operator", Watches: []observe.ClientWatch{{Resource: "pods"}}}
 		client.Interventions.Fault = observe.Fault{Rate: tc.fault, Code: "409"}
-		chain, err := Why(records, tc.about, Options{State: observe.Snapshot{Clients: []observe.Client{client}}})
+		now := observe.Snapshot{Time: records[len(records)-2].Time.Add(tc.ago), Clients: []observe.Client{client}}
+		chain, err := Why(records, tc.about, Options{State: now})
 		if err != nil {
 			t.Fatal(err)
 		}
