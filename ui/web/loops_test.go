@@ -27,9 +27,10 @@ func TestLoopsOfASlowSource(t *testing.T) {
 		s.Time = s.Time.Add(ui.LoopInterval)
 		h.findLoops(t.Context(), s) // returns
 		synctest.Wait()
-		if len(h.loops) != 1 {
+		if h.mu.Lock(); len(h.loops) != 1 {
 			t.Errorf("loops while it looks: %v", h.loops)
 		}
+		h.mu.Unlock()
 		time.Sleep(ui.LoopInterval)
 		synctest.Wait()
 		if h.mu.Lock(); h.loops != nil {
