@@ -39,14 +39,13 @@ func noteForced(ctx context.Context, a admission.Attributes) {
 	if err != nil {
 		return
 	}
-	// The attributes of a Namespace have its own name as the namespace.
-	object := observe.Written{Resource: a.GetResource().GroupResource().String(), Namespace: before.GetNamespace(), Name: a.GetName()}
-	observe.NoteForced(object, func() (managers, fields []string) {
+	observe.NoteForced(func() (object observe.Written, managers, fields []string) {
 		managers, fields, err := forcedFields(options.FieldManager, before.GetManagedFields(), after.GetManagedFields())
 		if err != nil {
 			klog.FromContext(ctx).V(2).Info("the fields that a server-side apply has forced are not known", "resource", a.GetResource(), "err", err)
 		}
-		return managers, fields
+		// The attributes of a Namespace have its own name as the namespace.
+		return observe.Written{Resource: a.GetResource().GroupResource().String(), Namespace: before.GetNamespace(), Name: a.GetName()}, managers, fields
 	})
 }
 

@@ -62,7 +62,7 @@ type client struct {
 	// watchEnded is when the last of watches ended, and endedConn was its connection.
 	watchEnded time.Time
 	endedConn  string
-	wroteFirst []sender // see isCommand
+	wroteFirst []sender // see noteWroteFirst
 	busy       period
 	idle       idlePeriod
 	runs       [keptRuns]startedRun // in a ring

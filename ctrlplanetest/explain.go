@@ -102,10 +102,7 @@ func (l activityLine) sameAs(m activityLine) bool {
 
 // formatActivity formats the newest writes and failures of controllers, one per line.
 func formatActivity(records []observe.Record, namespace string) string {
-	reported := slices.ContainsFunc(records, func(r observe.Record) bool {
-		c, ok := r.Event.(*observe.Called)
-		return ok && c.ReportsWrites()
-	})
+	reported := observe.ReportWrites(records)
 	var lines []activityLine
 	for _, r := range records {
 		if c, ok := r.Event.(*observe.Called); ok && c.RemovedNothing(reported) {

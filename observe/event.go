@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"log/slog"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -396,6 +397,14 @@ func (c *Called) IsFailure() bool { return c.Failed() && !c.FoundGone() && !c.fo
 // cluster of the user's reports nothing: a call without Wrote may have had an effect then. What a
 // restore has written is always known.
 func (c *Called) ReportsWrites() bool { return len(c.Wrote) > 0 && c.Verb != VerbRestore }
+
+// ReportWrites reports whether the storage has reported what one of some calls has written.
+func ReportWrites(records []Record) bool {
+	return slices.ContainsFunc(records, func(r Record) bool {
+		c, ok := r.Event.(*Called)
+		return ok && c.ReportsWrites()
+	})
+}
 
 // RemovedNothing reports whether the call has deleted a collection of which there was nothing, as the namespace controller does
 // with each kind at each retry, and a lesson at its end. Unless the storage reports what calls have written, that is not known.

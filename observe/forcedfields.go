@@ -31,15 +31,15 @@ type forcedApply struct {
 // ForceConflicts says that the call is a server-side apply that forces conflicts. It must precede Serve.
 func (s *ServedCall) ForceConflicts() { s.run.forces = true }
 
-// NoteForced notes the conflicts that the call which the calling goroutine serves forces if the storage writes the object, which
-// is given without a version. find, which returns the managers and the fields, is called only for a recorded apply that forces
-// conflicts. A repeated attempt of the call replaces the one before.
-func NoteForced(object Written, find func() (managers, fields []string)) {
+// NoteForced notes the conflicts that the call which the calling goroutine serves forces if the storage writes an object. find, which
+// returns that without a version, the managers and the fields, is called only for a recorded apply that forces conflicts. A
+// repeated attempt of the call replaces the one before.
+func NoteForced(find func() (object Written, managers, fields []string)) {
 	s := currentScope()
 	if s == nil || s.call == nil || !s.call.forces {
 		return
 	}
-	managers, fields := find()
+	object, managers, fields := find()
 	if len(fields) == 0 {
 		s.call.forced.Store(nil)
 		return

@@ -31,7 +31,7 @@ func TestForcedFieldsOfAWrite(t *testing.T) {
 		}
 		served.Serve("kubectl (admin)", func() {
 			for _, fields := range tc.attempts {
-				NoteForced(service, func() ([]string, []string) { return []string{"flux"}, fields })
+				NoteForced(func() (Written, []string, []string) { return service, []string{"flux"}, fields })
 			}
 			noteWrite(Written{Resource: "ipaddresses.networking.k8s.io", Name: "10.0.0.1", ResourceVersion: "6"})
 			noteWrite(stored(service))
@@ -45,5 +45,5 @@ func TestForcedFieldsOfAWrite(t *testing.T) {
 			t.Errorf("%s: forced %+v", name, c.Forced())
 		}
 	}
-	NoteForced(service, func() (managers, fields []string) { t.Error("called outside of a call"); return nil, nil })
+	NoteForced(func() (object Written, managers, fields []string) { t.Error("called outside of a call"); return })
 }

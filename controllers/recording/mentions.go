@@ -119,7 +119,8 @@ func isNamespaceOf(member, name []byte) bool {
 
 // mentionsInJSON takes each string, also the names of members with a string: those of a map may be names of objects. Other
 // names of members are those of fields, which objects may have by chance, as they may the elements of a list that is not one
-// of names or keys, and the key of a value in a Secret or a store. The API server writes its field sets with a colon, in strings that begin so.
+// of names or keys, and the text of a field "key", as of a value in a Secret or a store. The API server writes its field sets with
+// a colon, in strings that begin so.
 func mentionsInJSON(found []Mention, data []byte, most int) []Mention {
 	var member, lastMember []byte // whose string follows, or a list of strings
 	var last pair

@@ -173,7 +173,7 @@ func (c *Chain) writeSince(p *painter, nodes []*Node) {
 // if n is another write.
 func (c *Chain) reasonOfRemoval(n *Node) *Node {
 	if c.What == Deleted && c.Links[0] == n.markedBy {
-		return n.news()
+		return n.trigger()
 	}
 	return nil
 }

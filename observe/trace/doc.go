@@ -79,6 +79,6 @@
 //   - what holds at present, beside a chain: failing.go, failingwrites.go (with renamed.go and backoff.go),
 //     failedeffects.go, unchanged.go, warned.go, working.go, waiting.go, unanswered.go, ended.go;
 //   - output: format.go, then text.go and chaintext.go (text, with painter.go, fold.go and rounds.go),
-//     wording.go, summary.go, news.go, kindname.go and fieldmanager.go (words), steps.go (what diagrams draw), page.go, mermaid.go,
+//     wording.go, summary.go, trigger.go, kindname.go and fieldmanager.go (words), steps.go (what diagrams draw), page.go, mermaid.go,
 //     chrome.go, otlp.go.
 package trace

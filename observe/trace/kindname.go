@@ -82,7 +82,7 @@ func (t *Tree) phrases() phrases {
 		if n.Object != nil {
 			shown = append(shown, n.Object)
 		}
-		if why := n.news(); n.root && why != nil && why.Object != nil {
+		if why := n.trigger(); n.root && why != nil && why.Object != nil {
 			shown = append(shown, why.Object)
 		}
 	}

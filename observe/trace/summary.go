@@ -208,7 +208,7 @@ func (c *Chain) summarize(p phrases) string {
 	if decisive.saysReason() {
 		tried = "tried "
 	}
-	switch why, owner := decisive.news(), decisive.absentOwner; {
+	switch why, owner := decisive.trigger(), decisive.absentOwner; {
 	case owner != nil && (why == nil || why.Kind == Sync || placeOf(why.Object) == placeOf(decisive.Object)): // other news is the reason, as the deletion of another owner
 		reason = tried + "because " + p.describeAbsentOwner(owner)
 	case decisive.start != nil:

@@ -378,7 +378,7 @@ func (p *painter) describeItem(it item) string {
 
 // rootCause says what else a root follows from.
 func (p *painter) rootCause(n *Node) string {
-	if why := n.news(); why != nil {
+	if why := n.trigger(); why != nil {
 		if n.Failed && !n.isRetriedConflict() {
 			return "; it " + p.because(n, why, "tried ")
 		}

@@ -56,7 +56,7 @@ func (c *Chain) laterChangeNote(p phrases, user *Node) string {
 		began = by.End()
 	}
 	note := fmt.Sprintf("; %s after it, %s %s", p.formatDuration(max(began.Sub(user.Time), 0)), p.actor(by), p.outcome(by))
-	if e := by.news(); e != nil {
+	if e := by.trigger(); e != nil {
 		note += " " + p.because(by, e, "")
 	}
 	return note

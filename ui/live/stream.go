@@ -105,10 +105,7 @@ func (s stream) addPage(p observe.Page, keep func(observe.Event) bool) stream {
 
 // noteReports notes whether the storage reports what calls have written.
 func (m *model) noteReports(list []observe.Record) {
-	m.reported = m.reported || slices.ContainsFunc(list, func(r observe.Record) bool {
-		c, ok := r.Event.(*observe.Called)
-		return ok && c.ReportsWrites()
-	})
+	m.reported = m.reported || observe.ReportWrites(list)
 }
 
 // recordFilter returns a function that selects the records a screen shows.

@@ -9,9 +9,9 @@ import (
 // minTimer is how long a key must be delayed for the timer to be a reason of its own. A shorter delay goes on with the same work.
 const minTimer = time.Second
 
-// news returns what a write follows from: an event, or a sync that a timer has queued because the sync before had asked for it;
+// trigger returns what a write follows from: an event, or a sync that a timer has queued because the sync before had asked for it;
 // nil if neither is known.
-func (n *Node) news() *Node {
+func (n *Node) trigger() *Node {
 	for p := n.causedBy; p != nil && p.Kind != Call && p.Kind != Outside; p = p.causedBy {
 		if p.Kind == Event || p.isRetry() && p.causedBy.requeueDelay() >= minTimer {
 			return p
