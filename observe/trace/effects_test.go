@@ -129,7 +129,7 @@ func TestKindsOfEvents(t *testing.T) {
 	named.Kind = "Broker"
 	g := newGraph(recorded(&observe.Called{Controller: "a", Verb: "create", Object: named, Status: 201, ResourceVersion: "1"},
 		&observe.Delivered{Controller: "c", Change: observe.Deleted, Object: broker, ResourceVersion: "2"}), broker, Options{})
-	if got := (phrases{home: "default"}).describeNews(g.events[0]); got != "Broker b was deleted" {
+	if got := (phrases{home: "default"}).describeTrigger(g.events[0]); got != "Broker b was deleted" {
 		t.Errorf("%q", got)
 	}
 }

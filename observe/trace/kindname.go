@@ -10,10 +10,13 @@ import (
 )
 
 // ambiguousKinds returns the kinds that objects of several API groups have. A text that shows such objects names
-// their kinds with the group, as kubectl does.
+// their kinds with the group, as kubectl does. A node without an object, such as a sync, shows nil.
 func ambiguousKinds(shown []*observe.Object) map[string]bool {
 	groups, ambiguous := map[string]string{}, map[string]bool{}
 	for _, o := range shown {
+		if o == nil {
+			continue
+		}
 		kind := kindOf(o)
 		if group, known := groups[kind]; known && group != o.Group {
 			ambiguous[kind] = true
@@ -79,10 +82,8 @@ func plural(kind string) string {
 func (t *Tree) phrases() phrases {
 	var shown []*observe.Object
 	for n := range t.All() {
-		if n.Object != nil {
-			shown = append(shown, n.Object)
-		}
-		if why := n.trigger(); n.root && why != nil && why.Object != nil {
+		shown = append(shown, n.Object)
+		if why := n.trigger(); n.root && why != nil {
 			shown = append(shown, why.Object)
 		}
 	}
@@ -93,9 +94,7 @@ func (t *Tree) phrases() phrases {
 func (c *Chain) phrases() phrases {
 	var shown []*observe.Object
 	for _, n := range c.Links {
-		if n.Object != nil {
-			shown = append(shown, n.Object)
-		}
+		shown = append(shown, n.Object)
 		if owner := n.absentOwner; owner != nil {
 			shown = append(shown, owner.object)
 		}

@@ -68,3 +68,33 @@ func TestWhyOfARequeuedSync(t *testing.T) {
 		}
 	}
 }
+
+// An operator that asks a cloud from time to time removes its finalizer: a timer leads to the removal, and has no object.
+func TestWhyOfARemovalByATimer(t *testing.T) {
+	const operator = "shop-operator/site"
+	site := observe.Object{Group: "example.com", Resource: "sites", Kind: "Site", Namespace: "default", Name: "shop"}
+	var records []observe.Record
+	add := func(after time.Duration, e observe.Event) { records = appendLater(records, after, e) }
+	wrote := func(version string, removed bool) []observe.Written {
+		return []observe.Written{{Resource: "sites.example.com", Namespace: "default", Name: "shop", ResourceVersion: version, Deleted: removed}}
+	}
+	sync := func(id uint64) *observe.Synced {
+		return &observe.Synced{Controller: operator, Queue: "site", ID: id, Key: "default/shop", KeyBasis: observe.BasisQueue, Add: id, Sure: true, Took: time.Millisecond, CauseSync: id - 1}
+	}
+	add(0, &observe.Delivered{Controller: operator, Change: observe.Added, Object: site, ResourceVersion: "1", Queues: []string{"site"}, Adds: []uint64{1}})
+	waits := sync(1)
+	waits.Cause, waits.Retried = 1, true
+	add(time.Millisecond, waits)
+	waits.Due = records[1].Time.Add(5 * time.Second)
+	add(time.Millisecond, &observe.Called{Controller: "kubectl (admin)", Client: &observe.Caller{}, Verb: "delete", Object: site, Status: 200, ResourceVersion: "2", Wrote: wrote("2", false)})
+	add(5*time.Second, &observe.Called{Controller: operator, Client: &observe.Caller{}, Verb: "patch", Object: site, Status: 200, ResourceVersion: "2", Sync: 2, Wrote: wrote("3", true)})
+	add(0, sync(2))
+	chain, err := Why(records, site, Options{What: Deleted})
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := strings.Join(strings.Fields(writeString(t, chain, Text, Style{})), " ")
+	if want := "shop-operator/site patched Site shop, which removed the object, because the sync before had asked to be requeued after 5.0 s."; !strings.Contains(text, want) {
+		t.Errorf("want %q in\n%s", want, text)
+	}
+}

@@ -209,7 +209,7 @@ func (c *Chain) summarize(p phrases) string {
 		tried = "tried "
 	}
 	switch why, owner := decisive.trigger(), decisive.absentOwner; {
-	case owner != nil && (why == nil || why.Kind == Sync || placeOf(why.Object) == placeOf(decisive.Object)): // other news is the reason, as the deletion of another owner
+	case owner != nil && (why == nil || why.Kind == Sync || placeOf(why.Object) == placeOf(decisive.Object)): // another trigger is the reason, as the deletion of another owner
 		reason = tried + "because " + p.describeAbsentOwner(owner)
 	case decisive.start != nil:
 		reason = tried + "because " + p.describeDueStart(decisive.start)
@@ -244,7 +244,7 @@ func (n *Node) likelyFrom(cause *Node) string {
 	return ""
 }
 
-// because gives what news returns as the reason of a write; tried is "tried " in a sentence of its own, and empty after what was done.
+// because gives what trigger returns as the reason of a write; tried is "tried " in a sentence of its own, and empty after what was done.
 func (p phrases) because(n, e *Node, tried string) string {
 	if n.eviction != nil {
 		return n.likelyFrom(e) + tried + p.describeEviction(n.eviction)
@@ -253,11 +253,11 @@ func (p phrases) because(n, e *Node, tried string) string {
 	if e.Kind == Sync {
 		known = e.causedBy // which has asked for it
 	}
-	return n.likelyFrom(known) + tried + "because " + p.describeNews(e)
+	return n.likelyFrom(known) + tried + "because " + p.describeTrigger(e)
 }
 
-// describeNews describes what news returns as the reason of a write.
-func (p phrases) describeNews(e *Node) string {
+// describeTrigger describes what trigger returns as the reason of a write.
+func (p phrases) describeTrigger(e *Node) string {
 	if e.Kind == Sync {
 		return "the sync before had asked to be requeued after " + p.formatDuration(e.causedBy.requeueDelay())
 	}

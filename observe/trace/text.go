@@ -256,7 +256,7 @@ func (p *painter) laterNote(it item) string {
 // answerNotes says what webhooks and policies did to a write, other than to refuse it, what it has taken from other field
 // managers, what its answer warns of, and that a heartbeat is missing, which no event says.
 func (n *Node) answerNotes() (notes []string) {
-	if n.Controller == controllernames.NodeLifecycle && n.Object.Resource == "nodes" && n.Subresource == "status" {
+	if n.Kind == Call && n.Controller == controllernames.NodeLifecycle && n.Object.Resource == "nodes" && n.Subresource == "status" {
 		notes = append(notes, "no heartbeat of "+words.OneLine(n.Object.Name)+" had arrived for the grace period")
 	}
 	for _, w := range n.Webhooks {
