@@ -51,8 +51,12 @@ func (c *Chain) writeText(w io.Writer, s Style) error {
 	case first.unknownSync != "" && first.claimedCause == 0:
 		p.writeSentence("\nThe cause of the last line is not known: its header Ctrlplane-Sync names the sync " + words.OneLine(first.unknownSync) + ", and " + p.actor(first) +
 			" has reported no such sync. The process may have stopped reporting, or reports with another user agent or as another user." + p.lastReceived(first))
+	case first.unexplained != nil && c.regular != nil:
+		p.writeSentence("\nThe cause of the last line is not known, but is likely a timer: " + c.regular.describe(p, first) + ".")
 	case first.unexplained != nil:
 		p.writeSentence("\nThe cause of the last line is not known." + p.lastReceived(first))
+	case c.regular != nil:
+		p.writeSentence("\n" + c.regular.describe(p, first) + ".")
 	case first.addsNode():
 		p.writeSentence("\nctrlplane adds simulated nodes when it starts (--nodes), and for \"ctrlplane nodes add\".")
 	case !c.Complete:

@@ -74,7 +74,7 @@
 //     and evictions.go calls outside of syncs, crdinstances.go what the API server does for CustomResourceDefinitions;
 //   - what is noted at a node: noeffect.go, nostatus.go, conflict.go, absentowner.go, duestart.go, ignored.go;
 //   - trace.go has Build, with prune.go and unexplained.go for what it leaves out; why.go has Why, with lastwrites.go, deletion.go,
-//     deletionevent.go, helddeletion.go, refusedevictions.go, since.go, userchanges.go and unknown.go; loop.go finds hot
+//     deletionevent.go, helddeletion.go, refusedevictions.go, since.go, regularwrites.go, userchanges.go and unknown.go; loop.go finds hot
 //     loops, lastchange.go and createdfor.go what others ask for;
 //   - what holds at present, beside a chain: failing.go, failingwrites.go (with renamed.go and backoff.go),
 //     failedeffects.go, unchanged.go, warned.go, working.go, waiting.go, unanswered.go, ended.go;

@@ -72,6 +72,7 @@ type Chain struct {
 	userChanges     []*Node                  // as addUserChanges has found
 	laterChange     *Node                    // the last one of more than the status after them, by another one, unless Links or Since explain it
 	onlyStatusSince bool                     // Links have changed only the status since userChanges and laterChange
+	regular         *regularWrites           // of which the last link is one
 	ignored         []*Node                  // events of the last change, if a user has made it
 	failedEffects   []*failedEffect          // which Failing has in words
 	completeAfter   uint64                   // as Options.CompleteAfter
@@ -105,6 +106,7 @@ func (g *graph) why(mine []*Node, records []observe.Record, about observe.Object
 	}
 	c := newChain(about, what, n, o)
 	c.Recorded = recorded
+	c.regular = g.regularWritesUpTo(c.Links[len(c.Links)-1])
 	c.quoteReason(records)
 	c.addRefusedEvictions(mine)
 	c.addSince(last)
