@@ -129,15 +129,19 @@ const (
 	Deleted  Change = "deleted"
 )
 
-// Transition is what a Pod, a Job or a Node becomes: its condition Ready changes, or it ends.
+// Transition is what an object becomes: the condition Ready of a Pod or a Node changes, a Pod or a Job ends, a Node is cordoned
+// or uncordoned, or a PersistentVolumeClaim is bound.
 type Transition string
 
 // The transitions. A Pod that ends is not said to be not ready.
 const (
-	BecameReady     Transition = "Ready"
-	BecameNotReady  Transition = "NotReady"
-	BecameSucceeded Transition = "Succeeded"
-	BecameFailed    Transition = "Failed"
+	BecameReady         Transition = "Ready"
+	BecameNotReady      Transition = "NotReady"
+	BecameSucceeded     Transition = "Succeeded"
+	BecameFailed        Transition = "Failed"
+	BecameBound         Transition = "Bound"
+	BecameUnschedulable Transition = "Unschedulable"
+	BecameSchedulable   Transition = "Schedulable"
 )
 
 // Delivered is an informer event that was delivered to a controller's handler, or an
@@ -160,7 +164,7 @@ type Delivered struct {
 	// Deleting is set if the object is marked as deleted since this version: it has a
 	// deletion timestamp, and the version that was delivered before has none.
 	Deleting bool `json:"deleting,omitempty"`
-	// Became is what a Pod, a Job or a Node is since this version, and was not with the version that was delivered before.
+	// Became is what the object is since this version, and was not with the version that was delivered before.
 	// Events of clients lack it.
 	Became Transition `json:"became,omitempty"`
 	// Later lists the keys that the handler added with a delay.

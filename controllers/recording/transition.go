@@ -9,21 +9,38 @@ import (
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
-// transitionOf returns what a Pod, a Job or a Node has become with an update; "" if nothing.
+// transitionOf returns what an object has become with an update; "" if nothing.
 func transitionOf(before, after any) observe.Transition {
 	switch after := after.(type) {
 	case *corev1.Node:
 		if before, ok := before.(*corev1.Node); ok {
-			return changedReadiness(isNodeReady(before), isNodeReady(after))
+			return nodeTransition(before, after)
 		}
 	case *corev1.Pod:
 		if before, ok := before.(*corev1.Pod); ok {
 			return podTransition(&before.Status, &after.Status)
 		}
+	case *corev1.PersistentVolumeClaim:
+		if before, ok := before.(*corev1.PersistentVolumeClaim); ok && after.Status.Phase == corev1.ClaimBound && before.Status.Phase != corev1.ClaimBound {
+			return observe.BecameBound
+		}
 	case *batchv1.Job:
 		if before, ok := before.(*batchv1.Job); ok {
 			return jobTransition(&before.Status, &after.Status)
 		}
+	}
+	return ""
+}
+
+func nodeTransition(before, after *corev1.Node) observe.Transition {
+	if became := changedReadiness(isNodeReady(before), isNodeReady(after)); became != "" {
+		return became
+	}
+	switch was, is := before.Spec.Unschedulable, after.Spec.Unschedulable; {
+	case is && !was:
+		return observe.BecameUnschedulable
+	case was && !is:
+		return observe.BecameSchedulable
 	}
 	return ""
 }

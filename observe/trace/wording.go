@@ -243,12 +243,15 @@ func (n *Node) whatChanged() string {
 	return string(n.Change)
 }
 
-// transitionVerbs say what a Pod, a Job or a Node has become: a controller saw it "become Ready".
+// transitionVerbs say what an object has become: a controller saw it "become Ready".
 var transitionVerbs = map[observe.Transition]transition{
-	observe.BecameReady:     {"became Ready", "become Ready"},
-	observe.BecameNotReady:  {"became not Ready", "become not Ready"},
-	observe.BecameSucceeded: {"succeeded", "succeed"},
-	observe.BecameFailed:    {"failed", "fail"},
+	observe.BecameReady:         {"became Ready", "become Ready"},
+	observe.BecameNotReady:      {"became not Ready", "become not Ready"},
+	observe.BecameSucceeded:     {"succeeded", "succeed"},
+	observe.BecameFailed:        {"failed", "fail"},
+	observe.BecameBound:         {"was bound", "bound"},
+	observe.BecameUnschedulable: {"was cordoned", "cordoned"},
+	observe.BecameSchedulable:   {"was uncordoned", "uncordoned"},
 }
 
 type transition struct{ past, infinitive string }
