@@ -12,6 +12,7 @@ const (
 	maxList     = 4096    // elements of a list of a snapshot
 	maxElements = 1 << 17 // elements of all lists of a line
 	maxSamples  = 256     // samples of a history; a recorder writes 60
+	maxAdds     = 1 << 12 // adds among which the one of a sync may be; a recorder keeps 512
 )
 
 // checkElements bounds the elements of all lists of a line, which is valid JSON, and those
@@ -53,6 +54,21 @@ func checkHistories(queues []observe.Queue) error {
 	for i := range queues {
 		if n := len(queues[i].History); n > maxSamples {
 			return fmt.Errorf("queue %q: it has %d samples, and at most %d are read", queues[i].Name, n, maxSamples)
+		}
+	}
+	return nil
+}
+
+// checkRecord checks what others take for granted of a record.
+func checkRecord(r *observe.Record) error {
+	switch e := r.Event.(type) {
+	case *observe.Delivered:
+		if len(e.Adds) > len(e.Queues) {
+			return fmt.Errorf("it has %d adds to %d queues: not from a recorder", len(e.Adds), len(e.Queues))
+		}
+	case *observe.Synced:
+		if e.LastAdd > 0 && (e.LastAdd < e.Add || e.LastAdd-e.Add >= maxAdds) {
+			return fmt.Errorf("its sync follows from one of the adds %d to %d: not from a recorder", e.Add, e.LastAdd)
 		}
 	}
 	return nil

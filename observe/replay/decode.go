@@ -177,6 +177,9 @@ func (d *decoder) addRecord(head lineHead, line []byte) error {
 	if err := json.Unmarshal(line, &r); err != nil {
 		return err
 	}
+	if err := checkRecord(&r); err != nil {
+		return err
+	}
 	all := d.recording.records
 	d.late = d.late || len(all) > d.session && r.Seq <= all[len(all)-1].Seq
 	d.recording.records = append(all, r)

@@ -405,7 +405,10 @@ func TestUnreadableRecordings(t *testing.T) {
 		"long history": {write(t, NewHeader(start), snapshotKindLine(`"queues":[{"history":[`+elements(300)+`]}]`), record(1, 0)), `line 2 is damaged: queue "": it has 300 samples, and at most 256 are read`},
 		"growing history": {write(t, NewHeader(start), snapshotKindLine(`"queues":[{"history":[`+elements(200)+`]}]`),
 			`{"kind":"stateChanged","time":"2026-07-01T12:00:00Z","queues":[{"keep":200,"samples":[`+elements(100)+`]}]}`, record(1, 0)), `line 3 is damaged: queue "": it has 300 samples, and at most 256 are read`},
-		"huge": {huge, "it has 1024 MiB, and at most 1024 MiB can be read"},
+		"adds without queues": {write(t, NewHeader(start), `{"seq":1,"kind":"delivered","time":"2026-07-01T12:00:00Z","queues":["a"],"adds":[1,2]}`, record(2, 0)), "line 2 is damaged: it has 2 adds to 1 queues"},
+		"far too many adds":   {write(t, NewHeader(start), `{"seq":1,"kind":"synced","time":"2026-07-01T12:00:00Z","add":1,"lastAdd":18446744073709551615}`, record(2, 0)), "line 2 is damaged: its sync follows from one of the adds 1 to 18446744073709551615"},
+		"adds the wrong way":  {write(t, NewHeader(start), `{"seq":1,"kind":"synced","time":"2026-07-01T12:00:00Z","add":3,"lastAdd":2}`, record(2, 0)), "line 2 is damaged: its sync follows from one of the adds 3 to 2"},
+		"huge":                {huge, "it has 1024 MiB, and at most 1024 MiB can be read"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := Open(c.path)
