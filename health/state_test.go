@@ -45,7 +45,7 @@ func TestUnknownState(t *testing.T) {
 	c := newCluster(t, unreadable, warning("w", "Failed", "no paint", "2026-01-01T00:00:00Z"))
 	c.serve("example.com/v1", "widgets", "Widget", true)
 	s, err := c.Examine(t.Context(), "widgets.example.com", "shop", "w")
-	const want = "Whether it is ready is not known: its status cannot be read: unrecognized type: string; last warning: Failed: no paint."
+	const want = "Whether it is ready is not known: its status.conditions[0].status is not a string; last warning: Failed: no paint."
 	if err != nil || s.Problem() != want {
 		t.Errorf("got  %s, %v\nwant %s", s.Problem(), err, want)
 	}
@@ -263,7 +263,9 @@ func TestStateOf(t *testing.T) {
 			`{apiVersion: example.com/v1, kind: Widget, metadata: {name: w, generation: 1, deletionTimestamp: "2026-01-01T00:00:00Z"}, status: Ready}`,
 			State{Status: Terminating, Message: "Resource scheduled for deletion"},
 		},
-		"condition of another form": {unreadable, State{Status: Unknown, Message: "its status cannot be read: unrecognized type: string"}},
+		"status of a condition of another form":  {unreadable, State{Status: Unknown, Message: "its status.conditions[0].status is not a string"}},
+		"condition of another form":              {observing("", `{type: Ready, status: "True"}, Ready`), State{Status: Unknown, Message: "its status.conditions[1] is not an object"}},
+		"message of a condition of another form": {observing("", `{type: Ready, status: "True", message: [ok]}`), State{Status: Unknown, Message: "its status.conditions[0].message is not a string"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			u := parseObject(t, test.object)
@@ -284,7 +286,7 @@ func TestWaitForAStatusThatCannotBeRead(t *testing.T) {
 	}
 	c := newCluster(t, unreadable)
 	c.serve("example.com/v1", "widgets", "Widget", true)
-	const want = "its status cannot be read: unrecognized type: string"
+	const want = "its status.conditions[0].status is not a string"
 	if got := c.newSearch(t.Context(), searchOptions{}, nil).explainState(&b.objects[0], false).Reason; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}

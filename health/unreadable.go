@@ -1,6 +1,7 @@
 package health
 
 import (
+	"fmt"
 	"slices"
 	"strconv"
 
@@ -53,11 +54,28 @@ func readable(u *unstructured.Unstructured) (copied *unstructured.Unstructured, 
 			content["observedGeneration"] = n
 		}
 	}
-	if list, has := content["conditions"]; has && list != nil {
-		if _, isList := list.([]any); !isList {
-			delete(content, "conditions")
-			return u, "its status.conditions is not a list"
+	if left = checkConditions(content["conditions"]); left != "" {
+		delete(content, "conditions")
+	}
+	return u, left
+}
+
+// checkConditions says what keeps the conditions of a status from being read, and where; "" if nothing does.
+func checkConditions(conditions any) string {
+	list, isList := conditions.([]any)
+	if conditions != nil && !isList {
+		return "its status.conditions is not a list"
+	}
+	for i, c := range list {
+		fields, isMap := c.(map[string]any)
+		if !isMap {
+			return fmt.Sprintf("its status.conditions[%d] is not an object", i)
+		}
+		for _, name := range []string{"type", "status", "reason", "message"} {
+			if _, isText := fields[name].(string); fields[name] != nil && !isText {
+				return fmt.Sprintf("its status.conditions[%d].%s is not a string", i, name)
+			}
 		}
 	}
-	return u, ""
+	return ""
 }

@@ -343,7 +343,7 @@ func problemWarnings(s observe.Snapshot, p *observe.Problem) (lines []string) {
 		return []string{"settled, but " + nameProblem(p, len(p.Objects))}
 	}
 	waiting := failedTimers(s)
-	waiting = waiting[:min(len(waiting), maxFailing, p.Count)]
+	waiting = waiting[:min(len(waiting), maxFailing, max(p.Count, 0))]
 	for _, t := range waiting {
 		lines = append(lines, fmt.Sprintf("settled, but %s waits for a restart: %s, next attempt in %s", t.What, t.Reason, words.Duration(max(t.Due.Sub(s.Time), 0))))
 	}
