@@ -52,8 +52,9 @@ status counts as healthy; progress then says that it has none, and which of the 
 conditions, such as Available or Synced, is False. Of an object without a current
 status it also says if no client other than kubectl watches its kind, and of any
 custom resource with which error an operator with the module instrument fails for it.
-At its end it names custom resources whose operator repeats a warning, and Services without a ready endpoint, and others that lack what they need, such as
-an Ingress without its backend; they are not waited for.
+At its end it names custom resources whose operator repeats a warning, Services without
+a ready endpoint, and others that lack what they need, such as an Ingress without its
+backend; they are not waited for.
 
 Progress is written to stderr. If the objects are not healthy in time, the exit code
 is 1. So it is at once, as with "kubectl rollout status", if a Job or a Pod has
