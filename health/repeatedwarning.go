@@ -47,7 +47,7 @@ func (s *reasonSearch) doubtRepeatedWarning(u *unstructured.Unstructured) string
 	if saysSame(text, trimStop(joinReason("", last.Message))) {
 		return text
 	}
-	return joinTexts(text, "last warning: "+joinReason(last.Reason, last.Message))
+	return joinTexts(text, fmt.Sprintf("last warning, %s ago: %s", words.Duration(ago), joinReason(last.Reason, last.Message)))
 }
 
 // repeatedWarning returns the last warning about an object, and how many there were since the last change of its spec; none if there

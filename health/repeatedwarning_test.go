@@ -20,7 +20,7 @@ func TestRepeatedWarnings(t *testing.T) {
 	for name, test := range map[string]struct{ conditions, event, want string }{
 		"it fails":                     {noWarnings + ", " + failed, repeated("exit code 127", "00:10"), isFailing},
 		"it fails, in a series":        {noWarnings + ", " + failed, series, isFailing},
-		"it says more":                 {noWarnings + ", " + failed, repeated("no Pod", "00:10"), isFailing + "; last warning: FailedReconcile: no Pod"},
+		"it says more":                 {noWarnings + ", " + failed, repeated("no Pod", "00:10"), isFailing + "; last warning, 50.0 s ago: FailedReconcile: no Pod"},
 		"only a warning":               {noWarnings + ", " + normal, repeated("no Pod", "00:50"), "it had 11 warnings, the last one 10.0 s ago: FailedReconcile: no Pod"},
 		"once":                         {noWarnings + ", " + failed, warning("w", "FailedReconcile", "exit code 127", "2000-01-01T00:00:10Z"), ""},
 		"none":                         {noWarnings + ", " + failed, warning("other", "FailedReconcile", "exit code 127", "2000-01-01T00:00:10Z"), ""},
@@ -58,7 +58,7 @@ func TestRepeatedWarningsThatAreOver(t *testing.T) {
 	}{
 		"recent":                     {"00:00", "", 4 * time.Minute, "it had 11 warnings, the last one 3 m 50 s ago: FailedReconcile: no Pod"},
 		"old":                        {"00:00", "", 6 * time.Minute, ""},
-		"old, but still so":          {"00:00", `{type: AllReplicasReady, status: "False", message: 0 of 1}`, 40 * time.Minute, "its condition AllReplicasReady is False: 0 of 1; last warning: FailedReconcile: no Pod"},
+		"old, but still so":          {"00:00", `{type: AllReplicasReady, status: "False", message: 0 of 1}`, 40 * time.Minute, "its condition AllReplicasReady is False: 0 of 1; last warning, 39 m 50 s ago: FailedReconcile: no Pod"},
 		"before the change":          {"00:30", "", time.Minute, ""},
 		"before the change, like it": {"00:30", `{type: Open, status: "True"}, {type: AllReplicasReady, status: "False", message: 0 of 1}`, time.Minute, ""},
 	} {
