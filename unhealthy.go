@@ -6,12 +6,14 @@ import (
 	"strings"
 	"time"
 
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apiserver/pkg/authentication/user"
 	"k8s.io/client-go/rest"
 
 	"github.com/ctrlplane/ctrlplane/control"
 	"github.com/ctrlplane/ctrlplane/health"
 	"github.com/ctrlplane/ctrlplane/internal/controllernames"
+	"github.com/ctrlplane/ctrlplane/internal/kinds"
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
@@ -42,6 +44,7 @@ func (p *controlPlane) unhealthyObjects(ctx context.Context) ([]control.Unhealth
 	}
 	stuck, err := waiter.WithRecords(p.observer).FindStuck(ctx, health.Candidates{
 		Unhealthy: others, Dependents: unresolvedDependents(syncs, calls), Deleted: finalizingObjects(calls, time.Now().Add(-finalizingTime)),
+		Warned: warnedObjects(calls),
 	})
 	var list []control.UnhealthyObject
 	for _, s := range stuck {
@@ -57,6 +60,7 @@ const (
 	searchedRecords = 4000            // the newest
 	maxDeleted      = 20              // deleted objects, of which one may still exist
 	maxDependents   = 20              // objects whose owner may be of a kind that is not served
+	maxWarned       = 20              // custom resources about which their operators have warned
 	finalizingTime  = 5 * time.Second // for which controllers may do what finalizers are for
 )
 
@@ -83,6 +87,22 @@ func unresolvedDependents(syncs, calls []observe.Record) (list []observe.Object)
 		o := observe.Object{Group: c.Object.Group, Resource: c.Object.Resource, Namespace: c.Object.Namespace, Name: c.Object.Name}
 		inNamespace := observe.Object{Namespace: o.Namespace, Name: c.Owner.Name}
 		if (requeued[inNamespace.Key()] || requeued[c.Owner.Name]) && !slices.Contains(list, o) {
+			list = append(list, o)
+		}
+	}
+	return list
+}
+
+// warnedObjects returns the custom resources, the last ones first, about which a client has created an Event that is a warning.
+func warnedObjects(calls []observe.Record) (list []observe.Object) {
+	for _, r := range slices.Backward(calls) {
+		c, ok := r.Event.(*observe.Called)
+		if !ok || !c.Event.IsWarning() || c.DryRun || c.Failed() || len(list) == maxWarned {
+			continue
+		}
+		of := c.Event.Regarding
+		o := observe.Object{Group: of.Group, Kind: of.Kind, Resource: of.Resource, Namespace: of.Namespace, Name: of.Name}
+		if kinds.IsCustom(schema.GroupKind{Group: o.Group, Kind: o.Kind}) && !slices.Contains(list, o) {
 			list = append(list, o)
 		}
 	}

@@ -45,6 +45,36 @@ func TestFinalizingObjects(t *testing.T) {
 	}
 }
 
+// Operators warn of custom resources again and again; what controllers of Kubernetes warn of is among the problems.
+func TestWarnedObjects(t *testing.T) {
+	var records []observe.Record
+	warn := func(kind, group, name string, change func(*observe.Called)) {
+		c := &observe.Called{Verb: "create", Status: 201, Object: observe.Object{Resource: "events", Name: name + ".1"},
+			Event: &observe.KubernetesEvent{Type: "Warning", Regarding: observe.Object{Kind: kind, Group: group, Namespace: "ns", Name: name, UID: fmt.Sprint(len(records))}}}
+		if change != nil {
+			change(c)
+		}
+		records = append(records, observe.Record{Event: c})
+	}
+	warn("Widget", "example.com", "first", nil)
+	warn("Widget", "example.com", "last", nil)
+	warn("Widget", "example.com", "last", nil)
+	warn("Pod", "", "pod", nil)
+	warn("Widget", "example.com", "normal", func(c *observe.Called) { c.Event.Type = "Normal" })
+	warn("Widget", "example.com", "failed", func(c *observe.Called) { c.Status = 403 })
+	warn("Widget", "example.com", "tried", func(c *observe.Called) { c.DryRun = true })
+	want := []observe.Object{{Kind: "Widget", Group: "example.com", Namespace: "ns", Name: "last"}, {Kind: "Widget", Group: "example.com", Namespace: "ns", Name: "first"}}
+	if diff := cmp.Diff(want, warnedObjects(records)); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+	for i := range 2 * maxWarned {
+		warn("Widget", "example.com", fmt.Sprint(i), nil)
+	}
+	if n := len(warnedObjects(records)); n != maxWarned {
+		t.Errorf("%d objects, want %d", n, maxWarned)
+	}
+}
+
 // Of what clients have created, only what has an owner that the garbage collector tries to look up again may have one of an unknown kind.
 func TestUnresolvedDependents(t *testing.T) {
 	var syncs, calls []observe.Record

@@ -37,13 +37,14 @@ func typed[T any](rule func(*reasonSearch, *unstructured.Unstructured, *T) strin
 	}
 }
 
-// findDoubt says what makes it doubtful that an object has the effect that its user expects: what the rule of its kind says, and
-// that the kind of an owner is not served. It fails if that is not known.
+// findDoubt says what makes it doubtful that an object has the effect that its user expects: what the rule of its kind says,
+// that the kind of an owner is not served, and that the operator of a custom resource repeats a warning. It fails if that is not known.
 func (s *reasonSearch) findDoubt(u *unstructured.Unstructured) (string, error) {
 	text := s.explainUnservedOwner(u)
 	if rule := doubtRules[kindOf(u)]; rule != nil {
 		text = joinTexts(rule(s, u), text)
 	}
+	text = joinTexts(s.doubtRepeatedWarning(u), text)
 	if text == "" {
 		return "", s.err
 	}

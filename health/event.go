@@ -26,13 +26,18 @@ func (s *reasonSearch) lastWarning(u *unstructured.Unstructured) string {
 // own, and times have whole seconds.
 const warningMargin = 2 * time.Second
 
-// addLastWarning adds the latest warning about an object to what is wrong with it, unless that says the same or is newer.
+// addLastWarning adds the latest warning about an object to what is wrong with it, unless that says the same or is newer, or
+// the object has reported a success since. It says so of a warning about an earlier version of what its operator has not observed.
 func (s *reasonSearch) addLastWarning(text string, u *unstructured.Unstructured) string {
 	e := s.latestEvent(u, isWarning)
-	if e == nil || eventTime(e).Before(conditionTime(u, text).Add(-warningMargin)) || saysSame(text, joinReason("", cmp.Or(e.Message, e.Reason))) {
+	if e == nil || eventTime(e).Before(conditionTime(u, text).Add(-warningMargin)) || isSolved(u, e) || saysSame(text, joinReason("", cmp.Or(e.Message, e.Reason))) {
 		return text
 	}
-	return joinTexts(text, "last warning: "+joinReason(e.Reason, e.Message))
+	before := ""
+	if isUnobserved(u) && isBeforeChange(u, e) {
+		before = ", before its last change"
+	}
+	return joinTexts(text, "last warning"+before+": "+joinReason(e.Reason, e.Message))
 }
 
 // saysSame reports whether a warning repeats a text. That of an autoscaler about all of its metrics has the error of the first
@@ -47,15 +52,7 @@ func saysSame(text, warning string) bool {
 // conditionTime returns since when an object has the condition whose reason and message are a text, or its end, after what
 // says the same in other words; zero if that is not known.
 func conditionTime(u *unstructured.Unstructured, text string) (since time.Time) {
-	var found struct {
-		Status struct {
-			Conditions []metav1.Condition `json:"conditions"`
-		} `json:"status"`
-	}
-	if convertObject(u, &found) != nil {
-		return time.Time{}
-	}
-	for _, c := range found.Status.Conditions {
+	for _, c := range readTimedConditions(u) {
 		said := words.OneLine(joinReason(c.Reason, c.Message))
 		if said != "" && (text == said || strings.HasSuffix(text, ": "+said) || strings.HasSuffix(text, "; "+said)) && c.LastTransitionTime.After(since) {
 			since = c.LastTransitionTime.Time

@@ -40,6 +40,7 @@ type Candidates struct {
 	Unhealthy  []observe.Object // stuck if they are not healthy
 	Dependents []observe.Object // stuck if the kind of an owner is not served
 	Deleted    []observe.Object // stuck if they wait for their finalizers
+	Warned     []observe.Object // stuck if that they are healthy is doubtful
 }
 
 // FindStuck returns the Namespaces that are being deleted, the Deployments whose rollout has exceeded its deadline, the
@@ -52,6 +53,7 @@ func (w *Waiter) FindStuck(ctx context.Context, of Candidates) (found []Stuck, e
 		func() ([]Stuck, error) { return w.findUnhealthy(ctx, known, of.Unhealthy) },
 		func() ([]Stuck, error) { return w.findDependents(ctx, known, of.Dependents) },
 		func() ([]Stuck, error) { return w.findFinalizing(ctx, known, of.Deleted) },
+		func() ([]Stuck, error) { return w.findDoubtful(ctx, known, of.Warned) },
 	} {
 		list, err := find()
 		for _, s := range list {
@@ -149,6 +151,16 @@ func (w *Waiter) findFinalizing(ctx context.Context, known kinds.Mapper, deleted
 			found = append(found, Stuck{Unhealthy: Unhealthy{State: s, Reason: "was to be deleted, and " + s.Message}})
 		case s.Deletion != nil && len(s.Deletion.Finalizers) > 0:
 			found = append(found, Stuck{Unhealthy: Unhealthy{State: s, Reason: s.Message}, Since: s.Deletion.Requested})
+		}
+	})
+	return found, err
+}
+
+// findDoubtful returns those of some objects that are healthy to Wait, but doubtful.
+func (w *Waiter) findDoubtful(ctx context.Context, known kinds.Mapper, objects []observe.Object) (found []Stuck, err error) {
+	err = w.examineEach(ctx, known, objects, nil, func(s State, _ bool) {
+		if s.Doubt != "" {
+			found = append(found, Stuck{Unhealthy: Unhealthy{State: s, Reason: s.Doubt}})
 		}
 	})
 	return found, err

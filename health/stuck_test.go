@@ -87,6 +87,23 @@ func TestFindStuckOnMissingNode(t *testing.T) {
 	}
 }
 
+// Of the objects about which operators warn, those are stuck that are not as they should be.
+func TestFindStuckWarned(t *testing.T) {
+	object := func(name, conditions string) string {
+		return `{apiVersion: example.com/v1, kind: Widget, metadata: {namespace: shop, name: ` + name + `}, status: {conditions: [` + conditions + `]}}`
+	}
+	c := newCluster(t, object("ready", `{type: Ready, status: "True"}`), object("unready", `{type: Ready, status: "False"}`), object("bad", `{type: Synced, status: "False", message: no luck}`))
+	c.serve("example.com/v1", "widgets", "Widget", true)
+	var warned []observe.Object
+	for _, name := range []string{"ready", "unready", "bad", "gone"} {
+		warned = append(warned, observe.Object{Group: "example.com", Kind: "Widget", Resource: "widgets", Namespace: "shop", Name: name})
+	}
+	found, err := c.FindStuck(t.Context(), Candidates{Warned: warned})
+	if err != nil || len(found) != 1 || found[0].Ref.Name != "bad" || found[0].Reason != "its condition Synced is False: no luck" {
+		t.Errorf("got %+v, %v", found, err)
+	}
+}
+
 // An object that cannot be read, as while its conversion webhook does not run, does not hide the others.
 func TestFindStuckUnreadable(t *testing.T) {
 	c := newCluster(t, failedPod)

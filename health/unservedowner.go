@@ -15,7 +15,8 @@ import (
 	"github.com/ctrlplane/ctrlplane/internal/controllernames"
 )
 
-// explainUnservedOwner says that the API server does not serve the kind of an owner of an object, which the garbage collector then
+// explainUnservedOwner says that the API server does not serve the kind of an owner of an object, or not while an APIService is not
+// available, which the garbage collector then
 // cannot look up: it retries, and neither deletes the object nor removes references to its other owners. Only of an owner whose
 // deletion it saw does it know that it is absent.
 func (s *reasonSearch) explainUnservedOwner(u *unstructured.Unstructured) string {
@@ -31,12 +32,19 @@ func (s *reasonSearch) explainUnservedOwner(u *unstructured.Unstructured) string
 			continue
 		}
 		found := s.findKind(gvk)
-		if !errors.Is(found.err, errNotServed) {
+		if found.err == nil || errors.Is(found.err, errNotWatchable) {
 			continue
 		}
 		if found.unserved == "" {
-			found.unserved = cmp.Or(s.explainUnserved(Ref{gvk, u.GetNamespace(), owner.Name}), found.err.Error())
+			if errors.Is(found.err, errNotServed) {
+				found.unserved = cmp.Or(s.explainUnserved(Ref{gvk, u.GetNamespace(), owner.Name}), found.err.Error())
+			} else {
+				found.unserved = s.explainUnavailable(gvk.GroupVersion())
+			}
 			s.cache.kinds[gvk] = found
+		}
+		if found.unserved == "" {
+			continue
 		}
 		then := s.explainStopped(controllernames.GarbageCollector, "look for it")
 		if then == "" {

@@ -49,6 +49,29 @@ func TestExamineUnservedOwner(t *testing.T) {
 	}
 }
 
+// Nor can it look up an owner whose aggregated API does not answer.
+func TestExamineOwnerOfUnavailableAPI(t *testing.T) {
+	const object = `{apiVersion: v1, kind: ConfigMap, metadata: {namespace: shop, name: c, ownerReferences: [{apiVersion: wardle.example.com/v1, kind: Flunder, name: f, uid: u}]}}`
+	api := func(available string) string {
+		return `{apiVersion: apiregistration.k8s.io/v1, kind: APIService, metadata: {name: v1.wardle.example.com}, spec: {group: wardle.example.com, version: v1}, ` +
+			`status: {conditions: [{type: Available, status: "` + available + `", reason: FailedDiscoveryCheck, message: connection refused}]}}`
+	}
+	for available, want := range map[string]string{
+		"False": "Its owner Flunder f cannot be looked up: APIService v1.wardle.example.com is not available: FailedDiscoveryCheck: connection refused; " +
+			"until then garbage-collector-controller retries, and does not delete this object unless it saw the deletion of that owner.",
+		"True": "", // it did not answer just now
+	} {
+		c := newCluster(t, object, api(available))
+		c.kinds.PrependReactor("get", "resource", func(clienttesting.Action) (bool, runtime.Object, error) {
+			return true, nil, errors.New("the server is currently unable to handle the request")
+		})
+		state := StateOf(parseObject(t, object))
+		if err := state.addRuleDoubt(c.newSearch(t.Context(), searchOptions{}, nil), parseObject(t, object)); err != nil || state.Problem() != want {
+			t.Errorf("got  %s, %v\nwant %s", state.Problem(), err, want)
+		}
+	}
+}
+
 // That a kind is not served is also said if the definitions cannot be listed.
 func TestUnservedOwnerWithoutDefinitions(t *testing.T) {
 	c := newCluster(t, strings.Replace(failedPod, "name: p", "name: c, ownerReferences: [{apiVersion: example.com/v1, kind: Widget, name: w, uid: u}]", 1))

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/ctrlplane/ctrlplane/health"
 	"github.com/ctrlplane/ctrlplane/internal/words"
 	"github.com/ctrlplane/ctrlplane/observe"
 	"github.com/ctrlplane/ctrlplane/observe/trace"
@@ -27,7 +26,7 @@ func UnwatchedNote(now observe.Snapshot, resource, namespace, name string) strin
 	if len(watchers(now, place{resource: at.resource})) > 0 {
 		note += "it, only others of "
 	}
-	return note + at.resource + pollersOf(now, at.resource)
+	return note + at.resource + pollersOf(now, at.resource) + standbyNote(now)
 }
 
 // pollersOf names the clients that poll a kind: operators that write the status of its objects, or tests that await it.
@@ -52,66 +51,6 @@ func NeverWatchedNote(now observe.Snapshot, resource string) string {
 		return ""
 	}
 	return "no client has watched " + resource + pollersOf(now, resource)
-}
-
-// UnreportedNotes says of many objects, one after the other, why no client reports their states. It is not safe for concurrent
-// use.
-type UnreportedNotes struct {
-	snapshot func() (observe.Snapshot, error)
-	now      observe.Snapshot
-	taken    time.Time
-	err      error
-}
-
-// NewUnreportedNotes returns notes of the snapshots that a function takes: at most one a second, and none after an error.
-func NewUnreportedNotes(snapshot func() (observe.Snapshot, error)) *UnreportedNotes {
-	return &UnreportedNotes{snapshot: snapshot}
-}
-
-// Of says, to be appended to what the state of an object is, what [UnwatchedNote] says or which controllers fail for it, as
-// it was in the last second. The kind is given as RESOURCE.GROUP. It is empty if neither is so, or if that is not known.
-func (u *UnreportedNotes) Of(resource string, ref health.Ref) string {
-	if u.err == nil && time.Since(u.taken) >= time.Second {
-		u.now, u.err = u.snapshot()
-		u.taken = time.Now()
-	}
-	if u.err != nil {
-		return ""
-	}
-	if note := UnwatchedNote(u.now, resource, ref.Namespace, ref.Name); note != "" {
-		return ", and " + note
-	}
-	if failing := failingOperators(u.now, resource, ref); len(failing) > 0 {
-		return ": " + strings.Join(failing, "; ")
-	}
-	return ""
-}
-
-// failingOperators says which controllers of operators that receive the events of a kind fail for the key of an object.
-func failingOperators(now observe.Snapshot, resource string, ref health.Ref) (list []string) {
-	name, _, _ := strings.Cut(resource, ".")
-	about := observe.Object{Kind: ref.Kind, Resource: name, Namespace: ref.Namespace, Name: ref.Name}
-	for i := range now.Controllers {
-		c := &now.Controllers[i]
-		if !isReportedFor(c, resource) {
-			continue
-		}
-		for _, key := range c.Failing {
-			if f := (trace.FailingKey{Controller: c, FailingKey: key}); f.IsOf(about) && IsFailing(key, now.Process.Settled) {
-				list = append(list, strings.TrimSuffix(f.Sentence(now.Time), "."))
-			}
-		}
-	}
-	return list
-}
-
-// isReportedFor reports whether a controller is of an operator with the module instrument and receives the events of a kind.
-func isReportedFor(c *observe.Controller, resource string) bool {
-	return observe.IsReported(c.Name) && slices.Contains(c.Watches, resource)
-}
-
-func hasReportedController(now observe.Snapshot, resource string) bool {
-	return slices.ContainsFunc(now.Controllers, func(c observe.Controller) bool { return isReportedFor(&c, resource) })
 }
 
 // watchers returns the clients that watch an object and may work for it.
@@ -197,6 +136,27 @@ func silentNote(now observe.Snapshot, at place, created time.Time) string {
 		watches, have = "watch", "have"
 	}
 	return fmt.Sprintf("%s, which %s %s, %s made no request since it was created %s ago%s", words.And(names), watches, at.resource, have, words.Duration(age), leaseNote(asked))
+}
+
+// maxLeasePause is how long ago the last request of a client may be that asks for a Lease to become the leader: every 2 s by default.
+const maxLeasePause = 30 * time.Second
+
+// standbyNote names the clients that have read a Lease just now, have not written it, and watch nothing: a process may do so until
+// another one has released the Lease, and watch its kinds after that.
+func standbyNote(now observe.Snapshot) string {
+	var names []string
+	for _, c := range now.Clients {
+		if mayWork(&c) && len(c.Watches) == 0 && c.Last != nil && c.Last.Object.IsLease() && !c.Last.IsWrite() && now.Time.Sub(c.LastTime) < maxLeasePause {
+			names = append(names, words.OneLine(c.Name))
+		}
+	}
+	switch len(names) {
+	case 0:
+		return ""
+	case 1:
+		return fmt.Sprintf("; %s asks for a Lease only: it may wait to become the leader", names[0])
+	}
+	return fmt.Sprintf("; %s ask for Leases only: they may wait to become the leader", words.And(names))
 }
 
 // leaseNote says that clients have made requests for Leases all the same, and that one may wait for another process to release its.

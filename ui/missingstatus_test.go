@@ -41,6 +41,9 @@ func TestWhySaysThatNoClientWritesTheStatus(t *testing.T) {
 		"others work":                {[]observe.Client{last(2*time.Minute, "operator (bob)", "bob", watches...), last(time.Second, "other (eve)", "eve", watches[0])}, silent},
 		"another one that may do it": {[]observe.Client{last(2*time.Minute, "operator (bob)", "bob", watches...), last(time.Second, "other (eve)", "eve", watches...)}, ""},
 		"a standby":                  {[]observe.Client{standby("get", watches...)}, silent[:len(silent)-1] + ", except for Leases: it may wait to become the leader."},
+		"one without watches":        {[]observe.Client{standby("get")}, "It has no status yet, and no client watches sites.example.com; operator (bob) asks for a Lease only: it may wait to become the leader."},
+		"two without watches":        {[]observe.Client{standby("get"), standby("list")}, "It has no status yet, and no client watches sites.example.com; operator (bob) and operator (bob) ask for Leases only: they may wait to become the leader."},
+		"a leader of another kind":   {[]observe.Client{standby("update")}, "It has no status yet, and no client watches sites.example.com."},
 		"a leader that does nothing": {[]observe.Client{standby("update", watches...)}, silent[:len(silent)-1] + ", except for Leases."},
 		"two silent ones": {[]observe.Client{last(2*time.Minute, "operator (bob)", "bob", watches...), last(2*time.Minute, "other (eve)", "eve", watches...)},
 			"It has no status yet, and operator (bob) and other (eve), which watch sites.example.com, have made no request since it was created 1 m 00 s ago."},
@@ -239,5 +242,18 @@ func TestUnreportedNotesNameFailingOperators(t *testing.T) {
 		if got := notes.Of("sites.example.com", siteRef(name)); got != want {
 			t.Errorf("%s: got %q, want %q", name, got, want)
 		}
+	}
+	const fails = "shop/site fails for shop/a, 11 times in a row, next attempt in 2.0 s: no luck"
+	for want, state := range map[string]health.State{
+		", but " + fails: {Ref: siteRef("a"), Status: health.Current},
+		"; " + fails:     {Ref: siteRef("a"), Status: health.Current, Doubt: "its condition Synced is False"},
+		"":               {Ref: siteRef("b"), Status: health.Current},
+	} {
+		if got := notes.OfHealthy(state); got != want {
+			t.Errorf("%+v: got %q, want %q", state, got, want)
+		}
+	}
+	if got := notes.OfHealthy(health.State{Ref: siteRef("a"), Status: health.InProgress}); got != "" { // its reason says so
+		t.Errorf("not healthy: got %q", got)
 	}
 }

@@ -26,6 +26,8 @@ func newRolesCommand(t *target) *cobra.Command {
 control plane was started, those included that were refused, which a comment names. If
 its user is a ServiceAccount, the bindings are there, too. What may be watched may be
 listed: an informer that has listed by its watch cannot do so on every API server.
+If it writes roles or bindings, it may also escalate and bind, as the API server
+refuses otherwise to grant what the client may not do itself; a comment says so.
 
 The roles also allow what the other clients of its process have asked for, such as the one
 for leader election of an operator with a user agent of its own: those of the same user
@@ -151,6 +153,10 @@ func (of clientRoles) print(out io.Writer, t *target) error {
 	if list.LeftOut > 0 {
 		fmt.Fprintf(out, "# Other permissions, which %s needed, are not here: there are too many.\n", words.Count(list.LeftOut, "request"))
 	}
+	if grants := roles.Grants(list); len(grants) > 0 {
+		fmt.Fprintf(out, "# Added, as it writes roles or bindings, for permissions that these roles do not have: %s.\n", words.And(describeAll(grants)))
+		fmt.Fprintln(out, "# To be stricter, replace what is added with the rules that its roles grant.")
+	}
 	for i, object := range roles.For(list) {
 		data, err := yamltext.Marshal(object)
 		if err != nil {
@@ -164,6 +170,14 @@ func (of clientRoles) print(out io.Writer, t *target) error {
 		}
 	}
 	return nil
+}
+
+func describeAll(list []control.Permission) []string {
+	described := make([]string, len(list))
+	for i, p := range list {
+		described[i] = describePermission(p)
+	}
+	return described
 }
 
 // describePermission describes a permission, such as "list deployments.apps in namespace web".

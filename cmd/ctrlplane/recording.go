@@ -152,7 +152,7 @@ func (s *recordedSource) describeNow(context.Context, observe.Object) ui.ObjectS
 func (s *recordedSource) nameFields(context.Context, []assert.HotLoop) {}
 
 func (s *recordedSource) unknownKind(ctx context.Context, kind string) error {
-	hint := "check how it is written"
+	hint := "check how it is written: of kinds that were defined later it has full names only, such as certificates"
 	if len(s.recording.Resources) == 0 {
 		hint = "the recording has no short names: write it as deployment or deployments"
 	}

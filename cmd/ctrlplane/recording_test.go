@@ -31,6 +31,7 @@ func TestRecordingWithoutProblems(t *testing.T) {
 func TestUnusableRecordings(t *testing.T) {
 	const header = `{"kind":"ctrlplane","version":1,"time":"2026-07-01T12:00:00Z"}` + "\n"
 	const good = header + `{"seq":1,"time":"2026-07-01T12:00:01Z","kind":"controllerChanged","controller":"a","state":"running"}` + "\n"
+	const served = good + `{"kind":"resources","resources":[{"version":"v1","resource":"pods","kind":"Pod","shortNames":["po"]}]}` + "\n"
 	for name, tc := range map[string]struct {
 		args []string
 		code int
@@ -43,6 +44,7 @@ func TestUnusableRecordings(t *testing.T) {
 		"name":      {[]string{"status", "--from", "good", "--name", "x"}, 2, "--from excludes --name and --data-dir"},
 		"follow":    {[]string{"trace", "pod/x", "-f", "--from", "good"}, 2, "--follow and --from exclude each other"},
 		"kind":      {[]string{"why", "po/x", "--from", "good"}, 2, `unknown kind "po": it is not in the recording: the recording has no short names`},
+		"late kind": {[]string{"why", "rmq/x", "--from", "served"}, 2, `unknown kind "rmq": it is not in the recording: check how it is written: of kinds that were defined later it has full names only`},
 		"overwrite": {[]string{"up", "--record", "notes"}, 1, "--record: notes: it exists and is not a recording: choose another name"},
 		"replace":   {[]string{"up", "--record", "good"}, 1, "--record: good: it exists, and may still be written: choose another name, or move the recording away"},
 		"no folder": {[]string{"up", "--record", filepath.Join("none", "x")}, 1, "--record: "},
@@ -51,7 +53,7 @@ func TestUnusableRecordings(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			h := enterHome(t)
-			for name, content := range map[string]string{"good": good, "damaged": header + "{\n{}\n", "notes": "mine\n"} {
+			for name, content := range map[string]string{"good": good, "served": served, "damaged": header + "{\n{}\n", "notes": "mine\n"} {
 				if err := os.WriteFile(name, []byte(content), 0o600); err != nil {
 					t.Fatal(err)
 				}

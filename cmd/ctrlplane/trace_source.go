@@ -140,7 +140,7 @@ func (t *target) describeLog(l health.ContainerLog) string {
 	if !t.inLessonNamespace(l.Namespace) {
 		command += " -n " + quoteWord(l.Namespace) // the context of the kubeconfig may have another one
 	}
-	return t.quoteCommand(command) + " shows its log"
+	return t.quoteCommand(command) + " shows the container's log"
 }
 
 // explainMissing says whether an object without records exists.

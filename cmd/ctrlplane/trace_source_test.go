@@ -17,7 +17,7 @@ func TestCommandThatShowsALog(t *testing.T) {
 		"--name demo kubectl logs web-1 -n default":        {Namespace: "default", Pod: "web-1"},
 		"--name demo kubectl logs -p web-1 -c app -n shop": {Namespace: "shop", Pod: "web-1", Container: "app", Previous: true},
 	} {
-		if got := plane.describeLog(l); !strings.Contains(got, want+`" shows its log`) {
+		if got := plane.describeLog(l); !strings.Contains(got, want+`" shows the container's log`) {
 			t.Errorf("got %s, want %s", got, want)
 		}
 	}
@@ -28,10 +28,10 @@ func TestCommandsInALessonsShell(t *testing.T) {
 	t.Setenv(learn.DataDirEnv, "/tmp/lesson")
 	t.Setenv(learn.NamespaceEnv, "lesson-11")
 	plane := &target{dataDir: "/tmp/lesson"}
-	if got, want := plane.describeLog(health.ContainerLog{Namespace: "lesson-11", Pod: "seven", Container: "wait"}), `"kubectl logs seven -c wait" shows its log`; got != want {
+	if got, want := plane.describeLog(health.ContainerLog{Namespace: "lesson-11", Pod: "seven", Container: "wait"}), `"kubectl logs seven -c wait" shows the container's log`; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
-	if got, want := plane.describeLog(health.ContainerLog{Namespace: "shop", Pod: "web"}), `"kubectl logs web -n shop" shows its log`; got != want {
+	if got, want := plane.describeLog(health.ContainerLog{Namespace: "shop", Pod: "web"}), `"kubectl logs web -n shop" shows the container's log`; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
 	o := newTraceFlags(plane)

@@ -50,10 +50,11 @@ ttlSecondsAfterFinished has deleted counts as it ended, if the wait has seen it 
 or the control plane has deleted it some minutes ago. A custom resource without a
 status counts as healthy; progress then says that it has none, and which of the usual
 conditions, such as Available or Synced, is False. Of an object without a current
-status it also says if no client other than kubectl watches its kind, or with which
-error an operator with the module instrument fails for it. At its end it
-names Services without a ready endpoint, and others that lack what they need, such as
-an Ingress without its backend; they are not waited for.
+status it also says if no client other than kubectl watches its kind, and of any
+custom resource with which error an operator with the module instrument fails for it.
+At its end it names custom resources whose operator repeats a warning, Services without
+a ready endpoint, and others that lack what they need, such as an Ingress without its
+backend; they are not waited for.
 
 Progress is written to stderr. If the objects are not healthy in time, the exit code
 is 1. So it is at once, as with "kubectl rollout status", if a Job or a Pod has
@@ -188,7 +189,7 @@ func (w *waitCommand) options(ctx context.Context, out io.Writer, refs []health.
 	}
 	notes := ui.NewUnreportedNotes(func() (observe.Snapshot, error) { return w.takeSnapshot(ctx, refs) })
 	o.Progress = health.LimitProgress(progressInterval, func(s health.State) {
-		note := ""
+		note := notes.OfHealthy(s)
 		if s.Unreported != "" {
 			note = notes.Of(s.Unreported, s.Ref)
 			if note == "" {

@@ -86,7 +86,8 @@ func (g *Gate) injectOwnFault(req *http.Request) *http.Response {
 	return newStatusResponse(req, faultStatus(f.Code, call))
 }
 
-// faultMatches reports whether a fault applies to a call.
+// faultMatches reports whether a fault applies to a call. It applies to a single Lease, as for one that is renewed, only if it names
+// the resource: the holder would lose it and end.
 func faultMatches(f control.Fault, call *observe.Called) bool {
 	served := schema.GroupResource{Group: call.Object.Group, Resource: call.Object.Resource}
 	resource, subresource, one := strings.Cut(f.Resource, "/")
@@ -94,8 +95,13 @@ func faultMatches(f control.Fault, call *observe.Called) bool {
 		(f.Code != "410" || slices.Contains(expiringVerbs, call.Verb)) &&
 		(f.Code != "422" || slices.Contains(validatedVerbs, call.Verb)) &&
 		(f.Verb == "" || f.Verb == call.Verb) &&
-		(resource == "" || resource == served.Resource || resource == served.String()) &&
+		(resource == "" && !isOneLease(call) || resource == served.Resource || resource == served.String()) &&
 		(!one || subresource == call.Subresource)
+}
+
+// isOneLease reports whether a call is for a Lease rather than for all of them, as an informer's.
+func isOneLease(call *observe.Called) bool {
+	return call.Object.IsLease() && !slices.Contains(expiringVerbs, call.Verb)
 }
 
 // retryAfterSeconds is how long clients wait after an injected 429.

@@ -25,6 +25,8 @@ func cyclingRandom() func() float64 {
 	return func() float64 { n++; return float64(n%10) / 10 }
 }
 
+const leases = "/apis/coordination.k8s.io/v1/namespaces/default/leases"
+
 func TestFaultsFailTheirShareOfCalls(t *testing.T) {
 	for _, c := range []struct {
 		fault        control.Fault
@@ -52,6 +54,11 @@ func TestFaultsFailTheirShareOfCalls(t *testing.T) {
 		{control.Fault{Rate: 1, Code: "500", Resource: "pods/status"}, "PUT", pods + "/a/status", 20},
 		{control.Fault{Rate: 1, Code: "500", Resource: "pods/status"}, "PUT", pods + "/a", 0},
 		{control.Fault{Rate: 1, Code: "500", Resource: "pods/status"}, "POST", pods + "/a/eviction", 0},
+		{control.Fault{Rate: 1, Code: "500"}, "PUT", leases + "/a", 0},
+		{control.Fault{Rate: 1, Code: "500"}, "GET", leases + "/a", 0},
+		{control.Fault{Rate: 1, Code: "500"}, "GET", leases, 20},
+		{control.Fault{Rate: 1, Code: "500", Resource: "leases"}, "PUT", leases + "/a", 20},
+		{control.Fault{Rate: 1, Code: "500", Resource: "leases.coordination.k8s.io"}, "GET", leases + "/a", 20},
 		{control.Fault{Rate: 1, Code: "500", Resource: "deployments.apps/scale"}, "PATCH", "/apis/apps/v1/namespaces/default/deployments/a/scale", 20},
 	} {
 		g, api := NewGate(ObjectReader{}), &fakeTransport{}

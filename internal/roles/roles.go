@@ -18,14 +18,14 @@ import (
 
 // For returns the roles that allow what the list has, first a ClusterRole and then a Role for each
 // namespace, each with its binding if the client is a ServiceAccount. Whoever may watch may list, too: an informer
-// that has received all objects by a watch lists them where the API server does not support that.
+// that has received all objects by a watch lists them where the API server does not support that. They also have what Grants returns.
 func For(list control.PermissionList) (objects []runtime.Object) {
 	account, isAccount := serviceAccountOf(list.User)
 	name := account.Name
 	if !isAccount {
 		name = objectName(observe.ProgramOf(list.Client))
 	}
-	scopes := rulesByNamespace(withLists(list.Items))
+	scopes := rulesByNamespace(withLists(withGrants(list)))
 	for _, namespace := range slices.Sorted(maps.Keys(scopes)) {
 		meta := metav1.ObjectMeta{Name: name, Namespace: namespace}
 		ref := rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: name}
@@ -133,6 +133,14 @@ func rulesByNamespace(uses []control.PermissionUse) map[string][]rbacv1.PolicyRu
 	return rules
 }
 
+// rankOf returns the place of a verb in a rule: others than those of requests come last.
+func rankOf(verb string) int {
+	if i := slices.Index(observe.Verbs, verb); i >= 0 {
+		return i
+	}
+	return len(observe.Verbs)
+}
+
 // mergeRules returns one rule for all resources of a group that have the same verbs.
 func mergeRules(of map[resource][]string) (rules []rbacv1.PolicyRule) {
 	resources := slices.SortedFunc(maps.Keys(of), func(a, b resource) int {
@@ -141,7 +149,7 @@ func mergeRules(of map[resource][]string) (rules []rbacv1.PolicyRule) {
 	for _, r := range resources {
 		list := of[r]
 		slices.SortFunc(list, func(a, b string) int {
-			return cmp.Or(cmp.Compare(slices.Index(observe.Verbs, a), slices.Index(observe.Verbs, b)), cmp.Compare(a, b))
+			return cmp.Or(cmp.Compare(rankOf(a), rankOf(b)), cmp.Compare(a, b))
 		})
 		same := slices.IndexFunc(rules, func(rule rbacv1.PolicyRule) bool {
 			return rule.APIGroups[0] == r.group && slices.Equal(rule.Verbs, list)

@@ -91,8 +91,8 @@ func TestWhySaysWhatHappenedSince(t *testing.T) {
 
 		"changed since":                    {[]observe.Called{created, scaled, status}, "", []string{"was created", later + `scaled Deployment web: "why web --changed" shows the last change.`}, "times"},
 		"changed twice":                    {[]observe.Called{created, patched, scaled, status}, "", []string{`Later changed 2 times by requests of users, last at 12:00:02.000, kubectl (admin) scaled Deployment web: "why web --changed" shows the last change.`}, ""},
-		"changed, then its status":         {[]observe.Called{created, scaled, status}, Changed, []string{"The last change by a user: at 12:00:01.000, kubectl (admin) scaled Deployment web; what follows has changed only the status since."}, "Later"},
-		"changed, then reverted":           {[]observe.Called{created, scaled, reverted, status}, Changed, []string{"The last change by a user: at 12:00:01.000, kubectl (admin) scaled Deployment web; 1.0 s after it, kubectl (admin) patched Deployment web; what follows has changed only the status since."}, "Later"},
+		"changed, then its status":         {[]observe.Called{created, scaled, status}, Changed, []string{"Its last change by a user: at 12:00:01.000, kubectl (admin) scaled Deployment web; what follows has changed only the status since."}, "Later"},
+		"changed, then reverted":           {[]observe.Called{created, scaled, reverted, status}, Changed, []string{"Its last change by a user: at 12:00:01.000, kubectl (admin) scaled Deployment web; 1.0 s after it, kubectl (admin) patched Deployment web; what follows has changed only the status since."}, "Later"},
 		"created, changed, then reverted":  {[]observe.Called{created, scaled, reverted, status}, "", []string{`Later, at 12:00:01.000, kubectl (admin) scaled Deployment web; 1.0 s after it, kubectl (admin) patched Deployment web: "why web --changed" shows the last change.`}, ""},
 		"refused, then reverted":           {[]observe.Called{created, scaled, refused, reverted}, "", []string{`Later, at 12:00:01.000, kubectl (admin) scaled Deployment web; 2.0 s after it, kubectl (admin) patched Deployment web: "why web --changed" shows the last change.`}, "Later, at 12:00:03"},
 		"slowly reverted":                  {[]observe.Called{created, scaled, slowlyReverted}, "", []string{"kubectl (admin) scaled Deployment web; 1.0 s after it, kubectl (admin) patched Deployment web: "}, ""},
@@ -154,7 +154,7 @@ func TestWhySaysWhoHasChangedItAfterAUser(t *testing.T) {
 		says, saysNone string
 	}{
 		{records, "", "Later, at 12:00:01.000, " + says + `: "why web --changed" shows`, ""},
-		{records, Changed, "The last change by a user: at 12:00:01.000, " + says + "; what follows", ""},
+		{records, Changed, "Its last change by a user: at 12:00:01.000, " + says + "; what follows", ""},
 		{slices.Delete(slices.Clone(records), undone, undone+1), Changed, "It began when kubectl (admin) patched Deployment web.", "by a user"},
 		{followed, Changed, "rollout-operator updated Deployment web status likely because Deployment web was updated", "only the status"}, // by what has undone it
 	} {

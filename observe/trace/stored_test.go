@@ -246,7 +246,7 @@ func TestUserChangeBeforeAWriteOfTheAPIServer(t *testing.T) {
 	web := deployment("web")
 	created := observe.Called{Verb: "create", Status: 201, ResourceVersion: "7", Wrote: deploymentWritten("7", false)}
 	patched := observe.Called{Verb: "patch", ResourceVersion: "8", Wrote: deploymentWritten("8", false)}
-	const says = "The last recorded change by a user: at 12:00:01.000, kubectl (admin) patched Deployment web.\nThe API server or an unrecorded client updated"
+	const says = "Its last recorded change by a user: at 12:00:01.000, kubectl (admin) patched Deployment web.\nThe API server or an unrecorded client updated"
 	for name, tc := range map[string]struct {
 		calls          []observe.Called
 		says, saysNone string

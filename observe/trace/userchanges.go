@@ -73,9 +73,9 @@ func (c *Chain) writeUserChanges(p *painter) {
 	when := "at " + p.formatClock(last.Time) + ", "
 	switch {
 	case c.What == Changed && c.Links[0].unrecorded:
-		text = "The last recorded change by a user: " + when + text
+		text = "Its last recorded change by a user: " + when + text
 	case c.What == Changed:
-		text = "The last change by a user: " + when + text
+		text = "Its last change by a user: " + when + text
 		if c.onlyStatusSince {
 			text += "; what follows has changed only the status since"
 		}

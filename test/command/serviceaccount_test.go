@@ -11,6 +11,7 @@ import (
 
 	authenticationv1 "k8s.io/api/authentication/v1"
 	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
@@ -93,7 +94,25 @@ func TestRunAsServiceAccount(t *testing.T) {
 	if got := r.readLine(t); got != "kubernetes-admin" {
 		t.Errorf("ctrlplane kubectl is %q, want the administrator", got)
 	}
+	grant := func() error { // of what it may not do itself
+		role := &rbacv1.Role{ObjectMeta: metav1.ObjectMeta{Name: "peers"}, Rules: []rbacv1.PolicyRule{{APIGroups: []string{""}, Resources: []string{"endpoints"}, Verbs: []string{"get"}}}}
+		binding := &rbacv1.RoleBinding{ObjectMeta: role.ObjectMeta, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: "peers"}}
+		_, roleErr := client.RbacV1().Roles("shop").Create(t.Context(), role, metav1.CreateOptions{})
+		_, bindingErr := client.RbacV1().RoleBindings("shop").Create(t.Context(), binding, metav1.CreateOptions{})
+		for _, err := range []error{roleErr, bindingErr} {
+			if err != nil && !apierrors.IsAlreadyExists(err) {
+				return err
+			}
+		}
+		return nil
+	}
+	if err := grant(); !apierrors.IsForbidden(err) {
+		t.Errorf("a Role: %v, want Forbidden", err)
+	}
 	requireRoles(t, filepath.Dir(path), func() error {
+		if err := grant(); err != nil {
+			return err
+		}
 		_, err := client.CoreV1().Secrets("shop").Create(t.Context(), secret, metav1.CreateOptions{})
 		return err
 	})
