@@ -1,17 +1,83 @@
 package health
 
 import (
+	"context"
+	"regexp"
 	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/ctrlplane/ctrlplane/internal/requestlog"
 )
 
 var apiServices = schema.GroupVersionResource{Group: apiServiceKind.Group, Version: "v1", Resource: "apiservices"}
 
 // staleDiscovery is in the errors of client-go for an API that does not answer.
 const staleDiscovery = "stale GroupVersion discovery"
+
+// UnavailableAPIs says of which APIServices of a group the server is not available, and why; of all groups if it is empty.
+func (w *Waiter) UnavailableAPIs(ctx context.Context, group string) (list []string) {
+	return w.newSearch(requestlog.Discard(ctx), searchOptions{}, nil).unavailableAPIs(group)
+}
+
+func (s *reasonSearch) unavailableAPIs(group string) (list []string) {
+	defer s.ignoreErrors()()
+	for _, api := range s.listAll(apiServices, "") {
+		of, _, _ := unstructured.NestedString(api.Object, "spec", "group")
+		if state := StateOf(&api); state.Status != Current && (group == "" || of == group) {
+			list = append(list, "APIService "+api.GetName()+" is "+state.Message)
+		}
+	}
+	return list
+}
+
+// startOrDelete says what to do about APIServices that are not available.
+const startOrDelete = "start its server, or delete the APIService"
+
+// adviseOnAPIs joins what unavailableAPIs has returned, and what to do, unless the reason says that; "" if that is nothing.
+func adviseOnAPIs(unavailable []string) string {
+	text := joinTexts(unavailable...)
+	if text == "" || strings.Contains(text, "run the server") {
+		return text
+	}
+	return text + ": " + startOrDelete
+}
+
+// Unreadable says that the current state of objects of a group cannot be read, as its APIServices are not available; "" if they are.
+func (w *Waiter) Unreadable(ctx context.Context, group string) string {
+	if why := adviseOnAPIs(w.UnavailableAPIs(ctx, group)); why != "" {
+		return "Its current state cannot be read: " + why + "."
+	}
+	return ""
+}
+
+// unencodedList matches the error of an aggregated API server for a client that asks for protobuf, as the namespace controller does.
+var unencodedList = regexp.MustCompile(`object \*(\w+)\.(\w+)List does not implement the protobuf`)
+
+// explainUnencoded says which API server cannot answer the namespace controller, if a text has such an error, and what remains there in
+// a namespace.
+func (s *reasonSearch) explainUnencoded(text, namespace string) string {
+	found := unencodedList.FindStringSubmatch(text)
+	if found == nil {
+		return ""
+	}
+	defer s.ignoreErrors()()
+	for _, api := range s.listAll(apiServices, "") {
+		group, _, _ := unstructured.NestedString(api.Object, "spec", "group")
+		if version, _, _ := unstructured.NestedString(api.Object, "spec", "version"); version != found[1] {
+			continue
+		}
+		kind := s.findKind(schema.GroupVersionKind{Group: group, Version: found[1], Kind: found[2]})
+		if kind.err != nil {
+			continue
+		}
+		why := "the server of APIService " + api.GetName() + " does not answer deletions of " + kind.Name + " in protobuf, in which the namespace controller asks"
+		return joinTexts(why, nameObjects(s.listFirst(s.ctx, kind.GroupVersionResource, namespace, 0)))
+	}
+	return ""
+}
 
 // metricsAPIs are the names that the controller of autoscalers has for groups of APIs.
 var metricsAPIs = map[string]string{

@@ -9,6 +9,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/ctrlplane/ctrlplane/internal/kinds"
 	"github.com/ctrlplane/ctrlplane/internal/requestlog"
@@ -49,6 +50,9 @@ func (w *Waiter) List(ctx context.Context, kind string) (Listing, error) {
 	mapper := kinds.NewMapper(w.kinds)
 	m, err := mapper.Find(ctx, kind)
 	if err != nil {
+		if why := w.unavailableAPIsOf(ctx, mapper, kind); why != "" {
+			return Listing{}, fmt.Errorf("unknown kind %q: %s", kind, why)
+		}
 		return Listing{}, fmt.Errorf("unknown kind %q: %s", kind, mapper.Hint(ctx, kind, "use a name that kubectl accepts, such as pods or deploy"))
 	}
 	l := Listing{Kind: m.GroupVersionKind.Kind}
@@ -60,7 +64,7 @@ func (w *Waiter) List(ctx context.Context, kind string) (Listing, error) {
 			break
 		}
 		if err != nil {
-			return Listing{}, fmt.Errorf("list %s: %w", m.Resource.Resource, err)
+			return Listing{}, w.listError(ctx, m.Resource, err)
 		}
 		for i := range page.Items {
 			u := &page.Items[i]
@@ -81,6 +85,16 @@ func (w *Waiter) List(ctx context.Context, kind string) (Listing, error) {
 	}
 	l.More = o.Continue != ""
 	return l, nil
+}
+
+// listError adds to an error which APIServices of the group are not available.
+func (w *Waiter) listError(ctx context.Context, r schema.GroupVersionResource, err error) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), reasonTimeout)
+	defer cancel()
+	if why := adviseOnAPIs(w.UnavailableAPIs(ctx, r.Group)); why != "" {
+		return fmt.Errorf("list %s: %s: %w", r.Resource, why, err)
+	}
+	return fmt.Errorf("list %s: %w", r.Resource, err)
 }
 
 func (l *Listing) add(item Listed) {
