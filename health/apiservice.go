@@ -1,57 +1,18 @@
 package health
 
 import (
-	"context"
 	"regexp"
 	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-
-	"github.com/ctrlplane/ctrlplane/internal/requestlog"
 )
 
 var apiServices = schema.GroupVersionResource{Group: apiServiceKind.Group, Version: "v1", Resource: "apiservices"}
 
 // staleDiscovery is in the errors of client-go for an API that does not answer.
 const staleDiscovery = "stale GroupVersion discovery"
-
-// UnavailableAPIs says of which APIServices of a group the server is not available, and why; of all groups if it is empty.
-func (w *Waiter) UnavailableAPIs(ctx context.Context, group string) (list []string) {
-	return w.newSearch(requestlog.Discard(ctx), searchOptions{}, nil).unavailableAPIs(group)
-}
-
-func (s *reasonSearch) unavailableAPIs(group string) (list []string) {
-	defer s.ignoreErrors()()
-	for _, api := range s.listAll(apiServices, "") {
-		of, _, _ := unstructured.NestedString(api.Object, "spec", "group")
-		if state := StateOf(&api); state.Status != Current && (group == "" || of == group) {
-			list = append(list, "APIService "+api.GetName()+" is "+state.Message)
-		}
-	}
-	return list
-}
-
-// startOrDelete says what to do about APIServices that are not available.
-const startOrDelete = "start its server, or delete the APIService"
-
-// adviseOnAPIs joins what unavailableAPIs has returned, and what to do, unless the reason says that; "" if that is nothing.
-func adviseOnAPIs(unavailable []string) string {
-	text := joinTexts(unavailable...)
-	if text == "" || strings.Contains(text, "run the server") {
-		return text
-	}
-	return text + ": " + startOrDelete
-}
-
-// Unreadable says that the current state of objects of a group cannot be read, as its APIServices are not available; "" if they are.
-func (w *Waiter) Unreadable(ctx context.Context, group string) string {
-	if why := adviseOnAPIs(w.UnavailableAPIs(ctx, group)); why != "" {
-		return "Its current state cannot be read: " + why + "."
-	}
-	return ""
-}
 
 // unencodedList matches the error of an aggregated API server for a client that asks for protobuf, as the namespace controller does.
 var unencodedList = regexp.MustCompile(`object \*(\w+)\.(\w+)List does not implement the protobuf`)
@@ -94,13 +55,13 @@ func (s *reasonSearch) addUnavailableAPIs(text string) string {
 	}
 	defer s.ignoreErrors()()
 	apis := s.listAll(apiServices, "")
-	for _, api := range apis {
-		name, state := "APIService "+api.GetName(), StateOf(&api)
-		if state.Status != Current && namesAPI(text, &api) && !strings.Contains(text, name+" is ") {
-			text = joinTexts(text, name+" is "+state.Message)
-		}
+	found := describeUnavailable(apis, func(api *unstructured.Unstructured) bool {
+		return namesAPI(text, api) && !strings.Contains(text, "APIService "+api.GetName()+" is ")
+	})
+	if strings.Contains(text, staleDiscovery) {
+		return joinTexts(text, adviseOnAPIs(found))
 	}
-	return addMissingAPIs(text, apis)
+	return addMissingAPIs(joinTexts(append([]string{text}, found...)...), apis)
 }
 
 // addMissingAPIs adds to a text of the controller of autoscalers that no APIService serves the metrics that it lacks. Every control

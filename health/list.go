@@ -9,7 +9,6 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/ctrlplane/ctrlplane/internal/kinds"
 	"github.com/ctrlplane/ctrlplane/internal/requestlog"
@@ -85,16 +84,6 @@ func (w *Waiter) List(ctx context.Context, kind string) (Listing, error) {
 	}
 	l.More = o.Continue != ""
 	return l, nil
-}
-
-// listError adds to an error which APIServices of the group are not available.
-func (w *Waiter) listError(ctx context.Context, r schema.GroupVersionResource, err error) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), reasonTimeout)
-	defer cancel()
-	if why := adviseOnAPIs(w.UnavailableAPIs(ctx, r.Group)); why != "" {
-		return fmt.Errorf("list %s: %s: %w", r.Resource, why, err)
-	}
-	return fmt.Errorf("list %s: %w", r.Resource, err)
 }
 
 func (l *Listing) add(item Listed) {

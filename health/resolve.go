@@ -89,24 +89,3 @@ func (w *Waiter) waitForMapping(ctx context.Context, mapper kinds.Mapper, kind s
 		mapper.Reset(ctx)
 	}
 }
-
-// unavailableAPIsOf says which APIServices may serve an unknown kind and are not available; "" if none, or if the name is like that of a
-// known kind. It also answers if ctx has ended.
-func (w *Waiter) unavailableAPIsOf(ctx context.Context, mapper kinds.Mapper, kind string) string {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), reasonTimeout)
-	defer cancel()
-	if mapper.Hint(ctx, kind, "") != "" {
-		return ""
-	}
-	_, of, _ := strings.Cut(kind, ".") // RESOURCE.VERSION.GROUP or RESOURCE.GROUP
-	var list []string
-	for _, api := range w.newSearch(ctx, searchOptions{}, nil).unavailableAPIs("") {
-		if of == "" || strings.Contains(api, of) {
-			list = append(list, api)
-		}
-	}
-	if len(list) == 0 {
-		return ""
-	}
-	return "it may be one of an API that is not available: " + adviseOnAPIs(list)
-}

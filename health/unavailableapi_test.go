@@ -78,11 +78,16 @@ func TestUnavailableAPIIsNamed(t *testing.T) {
 	if _, err := c.List(t.Context(), "widgets"); err == nil || err.Error() != "list widgets: "+apiIsRefused+": unable to handle the request" {
 		t.Errorf("a listing: got %v", err)
 	}
-	if got := c.Unreadable(t.Context(), "example.com"); got != "Its current state cannot be read: "+apiIsRefused+"." {
+	lost := fmt.Errorf("health: Widget w: %w", apierrors.NewServiceUnavailable("unable to handle the request"))
+	if got := c.Unreadable(t.Context(), "example.com", lost); got != "Its current state cannot be read: "+apiIsRefused+"." {
 		t.Errorf("got %s", got)
 	}
-	if got := c.Unreadable(t.Context(), "apps"); got != "" {
+	if got := c.Unreadable(t.Context(), "apps", lost); got != "" {
 		t.Errorf("got %s", got)
+	}
+	checked := newCluster(t, strings.Replace(refusedAPI, `status: "False"`, `status: "True"`, 1))
+	if got := checked.Unreadable(t.Context(), "example.com", lost); got != "Its current state cannot be read: the server of APIService v1.example.com: unable to handle the request." {
+		t.Errorf("while it counts as available: got %s", got)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 	defer cancel()
@@ -90,6 +95,18 @@ func TestUnavailableAPIIsNamed(t *testing.T) {
 	bad, ok := errors.AsType[*NotHealthyError](err)
 	if !ok || len(bad.Objects) != 1 || bad.Objects[0].Reason != "unable to handle the request; "+apiIsRefused {
 		t.Errorf("a wait: got %+v", err)
+	}
+}
+
+// Several versions of an API have one server: their reason is said once, without its URL.
+func TestUnavailableVersionsAreNamedTogether(t *testing.T) {
+	const check = `failing or missing response from https://localhost:1/apis/example.com/v1: Get \"https://localhost:1/apis/example.com/v1\": dial tcp 127.0.0.1:1: connect: connection refused`
+	v1 := strings.Replace(refusedAPI, "message: connection refused", `message: "`+check+`"`, 1)
+	c := newCluster(t, v1, strings.NewReplacer("name: v1.", "name: v2.", "version: v1", "version: v2", "example.com/v1", "example.com/v2").Replace(v1), strings.ReplaceAll(refusedAPI, "example.com", "example.org"))
+	want := []string{"APIServices v1.example.com and v2.example.com are not available: FailedDiscoveryCheck: dial tcp 127.0.0.1:1: connect: connection refused",
+		"APIService v1.example.org is not available: FailedDiscoveryCheck: connection refused"}
+	if diff := cmp.Diff(want, c.UnavailableAPIs(t.Context(), "")); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
 

@@ -114,7 +114,7 @@ func describeNow(ctx context.Context, waiter *health.Waiter, cfg *rest.Config, a
 	if err != nil && about.Group != "" {
 		ctx, cancel := context.WithTimeout(outer, examineTimeout) // the server of the object may have taken all of the time
 		defer cancel()
-		return ui.ObjectState{Problem: waiter.Unreadable(ctx, about.Group)}
+		return ui.ObjectState{Problem: waiter.Unreadable(ctx, about.Group, err)}
 	}
 	if err != nil || now.Status == health.NotFound { // the records, which say what they can, come from the same server
 		return ui.ObjectState{}

@@ -66,6 +66,7 @@ func TestAggregatedServerIsAway(t *testing.T) {
 			t.Fatal(stderr)
 		}
 		stdout, _ := u.mustRun(t, "why", "orders.shop.example.com/a")
+		stdout = strings.Join(strings.Fields(stdout), " ") // it is wrapped
 		requireText(t, stdout, "503", "Its current state cannot be read: "+isAway, advice)
 		if n := strings.Count(stdout, "Its current state"); n != 1 {
 			t.Errorf("said %d times:\n%s", n, stdout)
