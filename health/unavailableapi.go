@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -76,8 +77,9 @@ func (w *Waiter) Unreadable(ctx context.Context, group string, failed error) str
 	why := adviseOnAPIs(s.unavailableAPIs(group))
 	for _, api := range s.listAll(apiServices, "") {
 		of, _, _ := unstructured.NestedString(api.Object, "spec", "group")
-		if _, isServed, _ := unstructured.NestedMap(api.Object, "spec", "service"); why == "" && isServed && of == group {
-			why = "the server of APIService " + api.GetName() + ": " + plainError(cmp.Or(errors.Unwrap(failed), failed))
+		_, isServed, _ := unstructured.NestedMap(api.Object, "spec", "service")
+		if why == "" && isServed && of == group && !meta.IsNoMatchError(errors.Unwrap(failed)) {
+			why = "the server of APIService " + api.GetName() + " does not answer: " + strings.TrimPrefix(plainError(cmp.Or(errors.Unwrap(failed), failed)), noAnswer)
 		}
 	}
 	if why == "" {

@@ -86,7 +86,7 @@ func TestUnavailableAPIIsNamed(t *testing.T) {
 		t.Errorf("got %s", got)
 	}
 	checked := newCluster(t, strings.Replace(refusedAPI, `status: "False"`, `status: "True"`, 1))
-	if got := checked.Unreadable(t.Context(), "example.com", lost); got != "Its current state cannot be read: the server of APIService v1.example.com: unable to handle the request." {
+	if got := checked.Unreadable(t.Context(), "example.com", lost); got != "Its current state cannot be read: the server of APIService v1.example.com does not answer: unable to handle the request." {
 		t.Errorf("while it counts as available: got %s", got)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
