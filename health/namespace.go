@@ -37,9 +37,27 @@ func (s *reasonSearch) explainNamespaceDeletion(u *unstructured.Unstructured) st
 		if stopped := s.explainStopped(controllernames.Namespace, "delete its content"); stopped != "" {
 			return text + "; " + stopped
 		}
-		return text + "; the namespace controller has not reported the remaining content yet"
+		return text + "; the namespace controller has not reported the remaining content yet" + s.explainDrain(u)
 	}
 	return text
+}
+
+// aggregatedWait is how long after the deletion of a Namespace the namespace controller may wait while an APIService names a Service, with
+// the time that timestamps cut off.
+const aggregatedWait = 7 * time.Second
+
+// explainDrain says that the namespace controller waits for the writes that an aggregated API server may still admit; "" if it does not.
+func (s *reasonSearch) explainDrain(u *unstructured.Unstructured) string {
+	if time.Since(u.GetDeletionTimestamp().Time) > aggregatedWait {
+		return ""
+	}
+	defer s.ignoreErrors()()
+	for _, api := range s.listAll(apiServices, "") {
+		if isAggregated(&api) {
+			return ": it waits 5 s, as APIService " + api.GetName() + " names a Service, whose server may still admit writes"
+		}
+	}
+	return ""
 }
 
 // namespaceConditions is the prefix of the conditions that the namespace controller sets.

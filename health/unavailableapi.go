@@ -77,8 +77,7 @@ func (w *Waiter) Unreadable(ctx context.Context, group string, failed error) str
 	why := adviseOnAPIs(s.unavailableAPIs(group))
 	for _, api := range s.listAll(apiServices, "") {
 		of, _, _ := unstructured.NestedString(api.Object, "spec", "group")
-		_, isServed, _ := unstructured.NestedMap(api.Object, "spec", "service")
-		if why == "" && isServed && of == group && !meta.IsNoMatchError(errors.Unwrap(failed)) {
+		if why == "" && isAggregated(&api) && of == group && !meta.IsNoMatchError(errors.Unwrap(failed)) {
 			why = "the server of APIService " + api.GetName() + " does not answer: " + strings.TrimPrefix(plainError(cmp.Or(errors.Unwrap(failed), failed)), noAnswer)
 		}
 	}
@@ -86,6 +85,12 @@ func (w *Waiter) Unreadable(ctx context.Context, group string, failed error) str
 		return ""
 	}
 	return "Its current state cannot be read: " + why + "."
+}
+
+// isAggregated reports whether another server serves the API.
+func isAggregated(api *unstructured.Unstructured) bool {
+	_, is, _ := unstructured.NestedMap(api.Object, "spec", "service")
+	return is
 }
 
 // unavailableAPIsOf says which APIServices may serve an unknown kind and are not available; "" if none, or if the name is like that of a

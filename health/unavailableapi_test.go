@@ -110,6 +110,26 @@ func TestUnavailableVersionsAreNamedTogether(t *testing.T) {
 	}
 }
 
+// While an APIService names a Service, the namespace controller waits before it deletes anything.
+func TestNamespaceWaitsForAnAggregatedServer(t *testing.T) {
+	const notReported = "being deleted; the namespace controller has not reported the remaining content yet"
+	const waits = ": it waits 5 s, as APIService v1.example.com names a Service, whose server may still admit writes"
+	for name, test := range map[string]struct {
+		ago  time.Duration
+		apis []string
+		want string
+	}{
+		"just deleted":         {time.Second, []string{refusedAPI}, notReported + waits},
+		"deleted before":       {time.Minute, []string{refusedAPI}, notReported},
+		"no aggregated server": {time.Second, nil, notReported},
+	} {
+		ns := parseObject(t, fmt.Sprintf(`{apiVersion: v1, kind: Namespace, metadata: {name: shop, deletionTimestamp: %q}, spec: {finalizers: [kubernetes]}}`, time.Now().Add(-test.ago).UTC().Format(time.RFC3339)))
+		if got := newCluster(t, test.apis...).Why(t.Context(), ns); got != test.want {
+			t.Errorf("%s: got %s", name, got)
+		}
+	}
+}
+
 // The deletion of what an aggregated API server stores may fail because the types of that have no protobuf.
 func TestWhyNamesTheServerWithoutProtobuf(t *testing.T) {
 	const message = "Failed to delete all resource types, 1 remaining: object *v1.WidgetList does not implement the protobuf marshalling interface and cannot be encoded to a protobuf message"
