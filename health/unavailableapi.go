@@ -71,7 +71,7 @@ func adviseOnAPIs(unavailable []string) string {
 }
 
 // Unreadable says that the current state of objects of a group cannot be read, which has failed, as the server of its APIServices is not
-// available, or does not answer though it was when it was last checked; "" if no other server serves the group.
+// available, or does not answer though it was when it was last checked; "" if ctrlplane itself serves the group.
 func (w *Waiter) Unreadable(ctx context.Context, group string, failed error) string {
 	s := w.newSearch(requestlog.Discard(ctx), searchOptions{}, nil)
 	why := adviseOnAPIs(s.unavailableAPIs(group))
