@@ -43,7 +43,7 @@ func (p *controlPlane) unhealthyObjects(ctx context.Context) ([]control.Unhealth
 		return nil, err
 	}
 	stuck, err := waiter.WithRecords(p.observer).FindStuck(ctx, health.Candidates{
-		Unhealthy: others, Dependents: unresolvedDependents(syncs, calls), Deleted: finalizingObjects(calls, time.Now().Add(-finalizingTime)),
+		Unhealthy: others, Dependents: unresolvedDependents(syncs, calls), Deleted: finalizingObjects(calls, time.Now().Add(-finalizingTime), p.sawDeletion(ctx)),
 		Warned: warnedObjects(calls),
 	})
 	var list []control.UnhealthyObject
@@ -109,9 +109,22 @@ func warnedObjects(calls []observe.Record) (list []observe.Object) {
 	return list
 }
 
+// sawDeletion returns a function that reports whether the last event of an object that a controller has received is its deletion.
+func (p *controlPlane) sawDeletion(ctx context.Context) func(observe.Object) bool {
+	return func(o observe.Object) bool {
+		page, err := p.observer.Records(ctx, observe.Query{Kinds: []observe.Kind{observe.KindDelivered}, Object: &o, Limit: 1})
+		if err != nil || len(page.Records) == 0 {
+			return false
+		}
+		d, ok := page.Records[0].Event.(*observe.Delivered)
+		return ok && d.Change == observe.Deleted
+	}
+}
+
 // finalizingObjects returns the objects, the last ones first, that were marked as deleted before a time, and of which no record
-// says that they are gone. Namespaces are found without records. An etcd cluster of the user's does not report what is gone.
-func finalizingObjects(records []observe.Record, before time.Time) (list []observe.Object) {
+// says that they are gone. Namespaces are found without records. The storage of an aggregated API server and an etcd cluster of the
+// user's do not report what is gone: of what they store, isGone knows.
+func finalizingObjects(records []observe.Record, before time.Time, isGone func(observe.Object) bool) (list []observe.Object) {
 	known := map[observe.Object]bool{} // gone since, or in the list
 	for _, r := range slices.Backward(records) {
 		c, ok := r.Event.(*observe.Called)
@@ -130,7 +143,7 @@ func finalizingObjects(records []observe.Record, before time.Time) (list []obser
 				continue
 			}
 			known[o] = true
-			if !w.Deleted {
+			if !w.Deleted && !(len(c.Wrote) == 0 && isGone(o)) {
 				list = append(list, o)
 			}
 			if len(list) == maxDeleted {

@@ -33,14 +33,18 @@ func TestFinalizingObjects(t *testing.T) {
 	call("update", written("stuck", false))
 	last := records[len(records)-1].Time
 	call("delete", written("just now", false))
+	for _, name := range []string{"unreported", "unreported and gone"} {
+		records = append(records, observe.Record{Time: began, Event: &observe.Called{Verb: "delete", Status: 200, Object: observe.Object{Group: "example.com", Resource: "shops", Namespace: "ns", Name: name}}})
+	}
 	var names []string
-	for _, o := range finalizingObjects(records, last) {
+	isGone := func(o observe.Object) bool { return o.Name != "unreported" } // of others, the storage reports what is gone
+	for _, o := range finalizingObjects(records, last, isGone) {
 		if o.GroupResource() != "shops.example.com" || o.Namespace != "ns" {
 			t.Errorf("got %+v", o)
 		}
 		names = append(names, o.Name)
 	}
-	if diff := cmp.Diff([]string{"stuck", "one", "three"}, names); diff != "" {
+	if diff := cmp.Diff([]string{"unreported", "stuck", "one", "three"}, names); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
 }

@@ -1,6 +1,7 @@
 package health
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 
@@ -12,6 +13,32 @@ var apiServices = schema.GroupVersionResource{Group: apiServiceKind.Group, Versi
 
 // staleDiscovery is in the errors of client-go for an API that does not answer.
 const staleDiscovery = "stale GroupVersion discovery"
+
+// unencodedList matches the error of an aggregated API server for a client that asks for protobuf, as the namespace controller does.
+var unencodedList = regexp.MustCompile(`object \*(\w+)\.(\w+)List does not implement the protobuf`)
+
+// explainUnencoded says which API server cannot answer the namespace controller, if a text has such an error, and what remains there in
+// a namespace.
+func (s *reasonSearch) explainUnencoded(text, namespace string) string {
+	found := unencodedList.FindStringSubmatch(text)
+	if found == nil {
+		return ""
+	}
+	defer s.ignoreErrors()()
+	for _, api := range s.listAll(apiServices, "") {
+		group, _, _ := unstructured.NestedString(api.Object, "spec", "group")
+		if version, _, _ := unstructured.NestedString(api.Object, "spec", "version"); version != found[1] {
+			continue
+		}
+		kind := s.findKind(schema.GroupVersionKind{Group: group, Version: found[1], Kind: found[2]})
+		if kind.err != nil {
+			continue
+		}
+		why := "the server of APIService " + api.GetName() + " does not answer deletions of " + kind.Name + " in protobuf, in which the namespace controller asks"
+		return joinTexts(why, nameObjects(s.listFirst(s.ctx, kind.GroupVersionResource, namespace, 0)))
+	}
+	return ""
+}
 
 // metricsAPIs are the names that the controller of autoscalers has for groups of APIs.
 var metricsAPIs = map[string]string{
@@ -28,13 +55,13 @@ func (s *reasonSearch) addUnavailableAPIs(text string) string {
 	}
 	defer s.ignoreErrors()()
 	apis := s.listAll(apiServices, "")
-	for _, api := range apis {
-		name, state := "APIService "+api.GetName(), StateOf(&api)
-		if state.Status != Current && namesAPI(text, &api) && !strings.Contains(text, name+" is ") {
-			text = joinTexts(text, name+" is "+state.Message)
-		}
+	found := describeUnavailable(apis, func(api *unstructured.Unstructured) bool {
+		return namesAPI(text, api) && !strings.Contains(text, "APIService "+api.GetName()+" is ")
+	})
+	if strings.Contains(text, staleDiscovery) {
+		return joinTexts(text, adviseOnAPIs(found))
 	}
-	return addMissingAPIs(text, apis)
+	return addMissingAPIs(joinTexts(append([]string{text}, found...)...), apis)
 }
 
 // explainUnavailable says why the APIService of a version of a group is not available; "" if it is, or if that is not known.

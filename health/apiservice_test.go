@@ -48,7 +48,7 @@ func TestWhyNamesUnavailableAPIs(t *testing.T) {
 		"it does not exist":               {[]string{hpa(noMetric), api(resource, missing)}, "FailedGetExternalMetric: " + noMetric + "; no APIService serves external.metrics.k8s.io"},
 		"it is available":                 {[]string{hpa(noMetric), api(external, available)}, "FailedGetExternalMetric: " + noMetric},
 		"an autoscaler of another reason": {[]string{hpa("no such metric"), api(external, refused)}, "FailedGetExternalMetric: no such metric"},
-		"a namespace":                     {[]string{namespace, api(external, refused), api(resource, missing)}, "being deleted: " + discovery + isRefused},
+		"a namespace":                     {[]string{namespace, api(external, refused), api(resource, missing)}, "being deleted: " + discovery + isRefused + ": start its server, or delete the APIService"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := newCluster(t, test.objects...).Why(t.Context(), parseObject(t, test.objects[0])); got != test.want {

@@ -26,7 +26,7 @@
 //     unservedowner.go, repeatedwarning.go;
 //   - why it is not healthy: why.go (Why), search.go, event.go, solved.go; pod.go, with container.go, unschedulable.go, kill.go, revision.go,
 //     simulation.go and network.go; workload.go, nextpod.go, spec.go, claim.go; owned.go and inventory.go for custom
-//     resources; crd.go, apiservice.go and controllers.go for what does not run or is not served; deletion.go, namespace.go;
+//     resources; crd.go, apiservice.go, unavailableapi.go and controllers.go for what does not run or is not served; deletion.go, namespace.go;
 //   - one object, or many: examine.go (Examine), wait.go (Wait), with resolve.go, tracker.go, watch.go, progress.go and
 //     error.go; list.go (List), stuck.go (FindStuck), countedproblem.go (ProblemOf); changedfields.go compares two versions.
 package health

@@ -46,11 +46,14 @@ func (e *NotHealthyError) Error() string {
 // Unwrap returns why the wait ended.
 func (e *NotHealthyError) Unwrap() error { return e.Cause }
 
+// noAnswer is before the reason why a request has no answer.
+const noAnswer = "no answer from the API server: "
+
 // plainError returns the text of an error in one line. For a request without an answer
 // it leaves out the URL, which is long and varies.
 func plainError(err error) string {
 	if lost, ok := errors.AsType[*url.Error](err); ok {
-		return "no answer from the API server: " + words.OneLine(lost.Err.Error())
+		return noAnswer + words.OneLine(lost.Err.Error())
 	}
 	return words.OneLine(err.Error())
 }

@@ -49,6 +49,9 @@ func (w *Waiter) List(ctx context.Context, kind string) (Listing, error) {
 	mapper := kinds.NewMapper(w.kinds)
 	m, err := mapper.Find(ctx, kind)
 	if err != nil {
+		if why := w.unavailableAPIsOf(ctx, mapper, kind); why != "" {
+			return Listing{}, fmt.Errorf("unknown kind %q: %s", kind, why)
+		}
 		return Listing{}, fmt.Errorf("unknown kind %q: %s", kind, mapper.Hint(ctx, kind, "use a name that kubectl accepts, such as pods or deploy"))
 	}
 	l := Listing{Kind: m.GroupVersionKind.Kind}
@@ -60,7 +63,7 @@ func (w *Waiter) List(ctx context.Context, kind string) (Listing, error) {
 			break
 		}
 		if err != nil {
-			return Listing{}, fmt.Errorf("list %s: %w", m.Resource.Resource, err)
+			return Listing{}, w.listError(ctx, m.Resource, err)
 		}
 		for i := range page.Items {
 			u := &page.Items[i]

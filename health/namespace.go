@@ -12,6 +12,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/utils/ptr"
 
 	"github.com/ctrlplane/ctrlplane/internal/controllernames"
@@ -20,7 +21,8 @@ import (
 // explainNamespaceDeletion says what a Namespace waits for that is being deleted, beside its metadata.finalizers. The namespace
 // controller removes its own finalizer from spec.finalizers once it has deleted the content; others wait for other controllers.
 func (s *reasonSearch) explainNamespaceDeletion(u *unstructured.Unstructured) string {
-	left, text := joinTexts(remainingContent(u), s.nameRemaining(u)), ""
+	content := remainingContent(u)
+	left, text := joinTexts(content, s.nameRemaining(u), s.explainUnencoded(content, u.GetName())), ""
 	listed, _, _ := unstructured.NestedStringSlice(u.Object, "spec", "finalizers")
 	others := slices.DeleteFunc(slices.Clone(listed), func(f string) bool { return f == string(corev1.FinalizerKubernetes) })
 	if len(others) > 0 {
@@ -35,9 +37,27 @@ func (s *reasonSearch) explainNamespaceDeletion(u *unstructured.Unstructured) st
 		if stopped := s.explainStopped(controllernames.Namespace, "delete its content"); stopped != "" {
 			return text + "; " + stopped
 		}
-		return text + "; the namespace controller has not reported the remaining content yet"
+		return text + "; the namespace controller has not reported the remaining content yet" + s.explainDrain(u)
 	}
 	return text
+}
+
+// aggregatedWait is how long after the deletion of a Namespace the namespace controller may wait while an APIService names a Service, with
+// the time that timestamps cut off.
+const aggregatedWait = 7 * time.Second
+
+// explainDrain says that the namespace controller waits for the writes that an aggregated API server may still admit; "" if it does not.
+func (s *reasonSearch) explainDrain(u *unstructured.Unstructured) string {
+	if time.Since(u.GetDeletionTimestamp().Time) > aggregatedWait {
+		return ""
+	}
+	defer s.ignoreErrors()()
+	for _, api := range s.listAll(apiServices, "") {
+		if isAggregated(&api) {
+			return ": it waits 5 s, as APIService " + api.GetName() + " names a Service, whose server may still admit writes"
+		}
+	}
+	return ""
 }
 
 // namespaceConditions is the prefix of the conditions that the namespace controller sets.
@@ -101,6 +121,11 @@ func (s *reasonSearch) nameRemaining(u *unstructured.Unstructured) string {
 		}
 		total += count
 	}
+	return nameObjects(found, total)
+}
+
+// nameObjects names the first of the objects that remain in a Namespace, those with finalizers first; "" if none is known.
+func nameObjects(found []unstructured.Unstructured, total int64) string {
 	slices.SortStableFunc(found, func(a, b unstructured.Unstructured) int {
 		return min(len(b.GetFinalizers()), 1) - min(len(a.GetFinalizers()), 1)
 	})
@@ -136,7 +161,12 @@ func (s *reasonSearch) listRemaining(ctx context.Context, resource, namespace st
 	if err != nil {
 		return nil, reported
 	}
-	list, err := s.resourceClient(m.Resource, namespace).List(ctx, metav1.ListOptions{Limit: maxRemainingListed})
+	return s.listFirst(ctx, m.Resource, namespace, reported)
+}
+
+// listFirst is listRemaining of a known resource.
+func (s *reasonSearch) listFirst(ctx context.Context, r schema.GroupVersionResource, namespace string, reported int64) ([]unstructured.Unstructured, int64) {
+	list, err := s.resourceClient(r, namespace).List(ctx, metav1.ListOptions{Limit: maxRemainingListed})
 	if err != nil {
 		return nil, reported
 	}

@@ -24,7 +24,7 @@ const newKindGrace = 2 * time.Second
 
 // Refs returns the objects that are named as KIND/NAME, with kinds as in kubectl:
 // "deploy/web", "pods/a", "Widget.example.com/w". An unknown kind may have been defined
-// just now, so Refs retries for 2 s.
+// just now, so Refs retries for 2 s, and until ctx ends while an APIService that may serve it is not available.
 func (w *Waiter) Refs(ctx context.Context, namespace string, args []string) ([]Ref, error) {
 	mapper := kinds.NewMapper(w.kinds)
 	refs := make([]Ref, len(args))
@@ -33,7 +33,7 @@ func (w *Waiter) Refs(ctx context.Context, namespace string, args []string) ([]R
 	}
 	for i, arg := range args {
 		kind, name, _ := strings.Cut(arg, "/")
-		m, err := waitForMapping(ctx, mapper, kind)
+		m, err := w.waitForMapping(ctx, mapper, kind)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", arg, err)
 		}
@@ -56,11 +56,13 @@ func CheckArgs(args []string) error {
 	return nil
 }
 
-// waitForMapping retries until the server serves the kind or newKindGrace is over.
-func waitForMapping(ctx context.Context, mapper kinds.Mapper, kind string) (*meta.RESTMapping, error) {
+// waitForMapping retries until the server serves the kind or newKindGrace is over. If an APIService is not available, it may serve the
+// kind.
+func (w *Waiter) waitForMapping(ctx context.Context, mapper kinds.Mapper, kind string) (*meta.RESTMapping, error) {
 	bounded, cancel := context.WithTimeout(ctx, newKindGrace)
 	defer cancel()
-	for unknown, pause := false, newBackoff(); ; sleep.For(bounded, pause.Step()) {
+	retrying := bounded
+	for unknown, pause := false, newBackoff(); ; sleep.For(retrying, pause.Step()) {
 		m, err := mapper.Find(ctx, kind)
 		lost, isLost := errors.AsType[*url.Error](err)
 		switch {
@@ -75,7 +77,14 @@ func waitForMapping(ctx context.Context, mapper kinds.Mapper, kind string) (*met
 			return m, err
 		}
 		if unknown = true; bounded.Err() != nil {
-			return nil, usage.Errorf("unknown kind %s: %s", kind, mapper.Hint(ctx, kind, "correct the name or install its CustomResourceDefinition"))
+			why := w.unavailableAPIsOf(ctx, mapper, kind)
+			switch {
+			case why == "":
+				return nil, usage.Errorf("unknown kind %s: %s", kind, mapper.Hint(ctx, kind, "correct the name or install its CustomResourceDefinition"))
+			case ctx.Err() != nil:
+				return nil, fmt.Errorf("unknown kind %s: %w: %s", kind, context.Cause(ctx), why)
+			}
+			retrying = ctx
 		}
 		mapper.Reset(ctx)
 	}

@@ -118,4 +118,12 @@ func TestTextsAboutAPIs(t *testing.T) {
 	if got := (discovery.StaleGroupVersionError{}).Error(); !strings.HasPrefix(got, staleDiscovery) {
 		t.Errorf("client-go says %q", got)
 	}
+	check := testutil.UpstreamSource(t, "k8s.io/kube-aggregator", "pkg/controllers/status/remote/remote_available_controller.go")
+	if want := `"failing or missing response from %v: %w"`; !strings.Contains(check, want) {
+		t.Errorf("the availability controller has no %s", want)
+	}
+	serializer := testutil.UpstreamSource(t, "k8s.io/apimachinery", "pkg/runtime/serializer/protobuf/protobuf.go")
+	if want := `"object %v does not implement the protobuf marshalling interface`; !strings.Contains(serializer, want) {
+		t.Errorf("the serializer has no %s", want)
+	}
 }

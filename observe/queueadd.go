@@ -15,6 +15,7 @@ type queueAdd struct {
 	windowNanos atomic.Int64 // the queue read it within this time after notBefore; 0 = until now
 	cause       *delivery    // whose handler added it, if one did
 	sync        uint64       // the sync that added it, if one did
+	after       *endedSync   // the sync of the queue that started the goroutine which added it, if it had ended
 	byTimer     bool         // the queue's timer added it
 	key         *inferredKey // of what the timer added; nil if unknown
 	taken       atomic.Bool  // a worker has taken its key, most likely
@@ -23,7 +24,16 @@ type queueAdd struct {
 
 // sameOrigin reports whether two adds have the same cause.
 func (a *queueAdd) sameOrigin(b *queueAdd) bool {
-	return a.cause == b.cause && a.sync == b.sync && a.byTimer == b.byTimer
+	return a.cause == b.cause && a.sync == b.sync && a.after == nil && b.after == nil && a.byTimer == b.byTimer
+}
+
+// addedBy returns the ID of the sync because of which a key was added; 0 if none is known. A goroutine that has outlived its sync
+// works on for that if it adds the same key.
+func (a *queueAdd) addedBy(key string) uint64 {
+	if a.after != nil && key != "" && a.after.key == key {
+		return a.after.id
+	}
+	return a.sync
 }
 
 // couldBeAt reports whether the queue may have read the clock for this add between
@@ -54,6 +64,8 @@ func (q *queue) keyAdded() {
 		if w := s.activeSync(); w != nil {
 			a.sync = w.id
 			w.hasAdded.Store(true)
+		} else if s.run != nil && s.run.queue == q && s.delivery == nil {
+			a.after = s.run.ended()
 		}
 		if a.cause = s.delivery; a.cause != nil {
 			a.cause.recordAdd(a)

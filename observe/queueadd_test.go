@@ -78,3 +78,41 @@ func TestAddsOfAKeyInHandAreNotForgotten(t *testing.T) {
 		<-done
 	})
 }
+
+// A goroutine that a sync has started, and that waits for something after that has ended, requeues the key of the sync. If it adds
+// another one, that says nothing.
+func TestGoroutineOfAnEndedSyncRequeuesItsKey(t *testing.T) {
+	for key, isCause := range map[string]bool{"a": true, "b": false, "": false} {
+		inQueue(t, func(by *Recorder, q QueueMetrics) {
+			sync := func(key string, during func()) *syncRun {
+				q.Depth().Dec()
+				q.Wait().Observe(0)
+				w := currentScope().activeSync()
+				by.NameSync(key)
+				during()
+				q.Work().Observe(0)
+				return w
+			}
+			isOver, added := make(chan struct{}), make(chan struct{})
+			by.Deliver(&Delivered{Change: Added, Object: Object{Resource: "namespaces", Name: "a"}}, q.Depth().Inc)
+			first := sync("a", func() {
+				go func() {
+					defer close(added)
+					<-isOver
+					q.Depth().Inc()
+				}()
+			})
+			time.Sleep(time.Second)
+			close(isOver)
+			<-added
+			second := sync(key, func() {})
+			want := uint64(0)
+			if isCause {
+				want = first.id
+			}
+			if got := second.event(0).CauseSync; got != want || !second.sure {
+				t.Errorf("%q: the sync follows sync %d, want %d", key, got, want)
+			}
+		})
+	}
+}

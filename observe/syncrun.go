@@ -31,6 +31,17 @@ type syncRun struct {
 	reads, writes atomic.Int32
 }
 
+// endedSync identifies a sync that has ended.
+type endedSync struct {
+	id  uint64
+	key string
+}
+
+func (w *syncRun) ended() *endedSync {
+	key, _ := w.bestKey()
+	return &endedSync{w.id, key}
+}
+
 type inferredKey struct {
 	key   string
 	basis Basis
@@ -145,7 +156,7 @@ func (w *syncRun) event(took time.Duration) Synced {
 		s.Retried, s.Due = true, *due
 	}
 	if a := w.add; a != nil {
-		s.Add, s.LastAdd, s.Timed, s.CauseSync, s.Sure = a.number, w.lastAdd, a.byTimer, a.sync, w.sure
+		s.Add, s.LastAdd, s.Timed, s.CauseSync, s.Sure = a.number, w.lastAdd, a.byTimer, a.addedBy(s.Key), w.sure
 		if a.cause != nil {
 			s.Cause = a.cause.seq.Load()
 		}

@@ -103,6 +103,7 @@ func (s liveSource) describeNow(ctx context.Context, about observe.Object) ui.Ob
 // describeNow returns the state of an object; of one that cannot be examined nothing is known. The target is that of the
 // commands that the answer names; nil if it names none.
 func describeNow(ctx context.Context, waiter *health.Waiter, cfg *rest.Config, about observe.Object, t *target) ui.ObjectState {
+	outer := ctx
 	ctx, cancel := context.WithTimeout(ctx, examineTimeout)
 	defer cancel()
 	kind := about.Resource
@@ -110,6 +111,11 @@ func describeNow(ctx context.Context, waiter *health.Waiter, cfg *rest.Config, a
 		kind += "." + about.Group
 	}
 	now, err := waiter.Examine(ctx, kind, about.Namespace, about.Name)
+	if err != nil && about.Group != "" {
+		ctx, cancel := context.WithTimeout(outer, examineTimeout) // the server of the object may have taken all of the time
+		defer cancel()
+		return ui.ObjectState{Problem: waiter.Unreadable(ctx, about.Group, err)}
+	}
 	if err != nil || now.Status == health.NotFound { // the records, which say what they can, come from the same server
 		return ui.ObjectState{}
 	}

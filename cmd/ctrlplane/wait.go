@@ -45,7 +45,8 @@ func newWaitCommand(t *target) *cobra.Command {
 		Long: `Wait until all objects that are named or in the files are healthy: Deployments are
 rolled out, Services of type LoadBalancer have an address, Jobs are running or
 complete, claims are bound, and other objects have the conditions that kstatus
-expects. Objects that do not exist yet are waited for. A Job that its
+expects. Objects that do not exist yet are waited for, also of a kind that is not
+known while an APIService is not available, which may serve it. A Job that its
 ttlSecondsAfterFinished has deleted counts as it ended, if the wait has seen it finish
 or the control plane has deleted it some minutes ago. A custom resource without a
 status counts as healthy; progress then says that it has none, and which of the usual

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"slices"
 	"strings"
 	"time"
 
@@ -15,6 +16,7 @@ import (
 	"github.com/ctrlplane/ctrlplane/health/assert"
 	"github.com/ctrlplane/ctrlplane/health/settled"
 	"github.com/ctrlplane/ctrlplane/internal/usage"
+	"github.com/ctrlplane/ctrlplane/internal/useragent"
 	"github.com/ctrlplane/ctrlplane/internal/words"
 	"github.com/ctrlplane/ctrlplane/observe"
 	"github.com/ctrlplane/ctrlplane/observe/trace"
@@ -91,6 +93,7 @@ func (w *waitCommand) waitSettled(ctx context.Context, out io.Writer) error {
 	}
 	if busy, ok := errors.AsType[*settled.BusyError](err); ok {
 		printRemainingWork(out, busy.Work)
+		w.target.printUnavailableAPIs(ctx, out, busy.Work)
 		after, cancel := context.WithTimeout(context.WithoutCancel(ctx), loopTimeout)
 		defer cancel()
 		loops, loopErr := assert.FindLoops(after, src, time.Now())
@@ -106,6 +109,26 @@ func (w *waitCommand) waitSettled(ctx context.Context, out io.Writer) error {
 		}
 	}
 	return err
+}
+
+// printUnavailableAPIs prints which APIServices are not available, if the API server is busy: it may be with those that do not answer.
+func (t *target) printUnavailableAPIs(ctx context.Context, out io.Writer, work []settled.Work) {
+	if !slices.ContainsFunc(work, func(w settled.Work) bool { return w.Where == useragent.APIServer }) {
+		return
+	}
+	cfg, err := t.restConfig()
+	if err != nil {
+		return
+	}
+	waiter, err := health.New(cfg)
+	if err != nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), examineTimeout)
+	defer cancel()
+	for _, api := range waiter.UnavailableAPIs(ctx, "") {
+		fmt.Fprintf(out, "%s: %s\n", useragent.APIServer, words.OneLine(api))
+	}
 }
 
 // explainNoAnswer says what to do if the control plane has not answered in time.

@@ -134,7 +134,7 @@ func (v *version) outsideWrite() *Node {
 	verb := map[observe.Change]string{
 		observe.Added: "create", observe.Updated: "update", observe.Deleted: "delete", observe.Listed: "list",
 	}[e.Change]
-	marked := slices.ContainsFunc(v.events, func(e *Node) bool { return e.deleting && e.Change == observe.Updated })
+	marked := v.marks()
 	if marked {
 		verb = "delete"
 	}

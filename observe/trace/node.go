@@ -163,6 +163,7 @@ type Node struct {
 	dryRun      bool              // for a call: it is to store nothing
 	byClient    bool              // for a call: a client outside of the process made it, or ctrlplane for its user
 	aggregated  bool              // for a call: an aggregated API server has answered it
+	unreported  bool              // for a call: see noteUnreported
 	noStatus    bool              // for a call: its object existed, and had no status subresource
 	statusSince bool              // for such a call: the object may have the subresource since
 	noEffect    bool              // for a call: it changed nothing

@@ -141,7 +141,11 @@ func (p phrases) whatWasDone(n *Node) string {
 	case n.Selected:
 		return "deleted " + p.selectedObjects(n.Object)
 	}
-	return p.writeVerb(n) + " " + p.targetName(n) + n.managerNote()
+	done := p.writeVerb(n) + " " + p.targetName(n) + n.managerNote()
+	if n.unreported {
+		return "likely " + done
+	}
+	return done
 }
 
 // selectedObjects names the objects of a collection that a delete with a selector is for.

@@ -19,6 +19,8 @@ type writeIndex struct {
 	seen      map[objectVersion]time.Time
 	deletions map[place][]*version
 	removals  map[place][]removal // as the storage reports
+	unencoded map[place][]*Node   // by collection: see hasUnencodedAnswer
+	versions  map[place][]*version
 }
 
 // removal is the version with which a call has removed an object.
@@ -47,8 +49,10 @@ func (g *graph) indexWrites(versions []*version) *writeIndex {
 	m := &writeIndex{
 		made: map[storedVersion]*Node{}, reported: g.writesReported, elsewhere: g.storedElsewhere(),
 		answers: map[objectVersion][]*Node{}, byPlace: map[place][]*Node{}, seen: map[objectVersion]time.Time{}, deletions: map[place][]*version{}, removals: map[place][]removal{},
+		unencoded: map[place][]*Node{}, versions: map[place][]*version{},
 	}
 	for _, v := range versions {
+		m.versions[v.place] = append(m.versions[v.place], v)
 		if v.deleted {
 			m.deletions[v.place] = append(m.deletions[v.place], v)
 		}
@@ -61,10 +65,13 @@ func (g *graph) indexWrites(versions []*version) *writeIndex {
 				m.removals[at] = append(m.removals[at], removal{number, c})
 			}
 		}
+		at := placeOf(c.Object)
+		if c.hasUnencodedAnswer() {
+			m.unencoded[at] = append(m.unencoded[at], c)
+		}
 		if !c.isWrite() || c.gotError() {
 			continue
 		}
-		at := placeOf(c.Object)
 		m.byPlace[at] = append(m.byPlace[at], c)
 		if c.ResourceVersion != "" {
 			k := objectVersion{at, c.ResourceVersion}
@@ -173,6 +180,10 @@ func (m *writeIndex) writeOf(v *version, deletions map[*Node]int) (*Node, Certai
 		}
 	}
 	if c := m.concurrentCall(v); c != nil {
+		return c, Likely, ByWrite
+	}
+	if c := m.unencodedDeletion(v); c != nil {
+		c.noteUnreported(v)
 		return c, Likely, ByWrite
 	}
 	return nil, "", ""

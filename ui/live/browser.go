@@ -143,7 +143,10 @@ func (m model) browserLines(w, h int) []string {
 	focused := s.focus == upperPane
 	title, state := s.browsed, ""
 	if s.listing != nil {
-		title, state = s.listing.Kind, describeListing(*s.listing)
+		title = s.listing.Kind
+		if s.inspectError == "" { // which is shown instead of the list
+			state = describeListing(*s.listing)
+		}
 	}
 	if m.past != nil {
 		return []string{m.titleLine(title, "", focused, w),
