@@ -66,8 +66,8 @@
 //
 // The files, in the order of the work:
 //
-//   - what is read: follow.go (records and state), find.go and actor.go (whose name is given), past.go
-//     (what a recording has instead of objects);
+//   - what is read: follow.go (records and state), find.go, collectedobjects.go and actor.go (whose name is given),
+//     past.go (what a recording has instead of objects);
 //   - the graph: node.go, and graph.go, whose newGraph makes nodes of records and calls the rest: transitions.go completes events,
 //     linkclientwrites.go links calls of clients to events, linkversions.go and writeindex.go events to calls, linkadds.go, queueadds.go, opensync.go,
 //     merged.go, replacements.go and specchange.go syncs to events, loosecalls.go, nodetimers.go, orphanedpods.go
