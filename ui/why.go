@@ -278,6 +278,9 @@ func describeFailingKeys(now observe.Snapshot, records []observe.Record, about o
 	for _, f := range trace.FailingKeys(now, records, about) {
 		if IsFailing(f.FailingKey, now.Process.Settled) {
 			list = append(list, f.Sentence(now.Time))
+			if did := f.DescribeWebhooks(records); did != "" && !slices.Contains(list, did) {
+				list = append(list, did)
+			}
 		}
 	}
 	return list

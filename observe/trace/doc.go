@@ -76,7 +76,7 @@
 //   - trace.go has Build, with prune.go and unexplained.go for what it leaves out; why.go has Why, with lastwrites.go, deletion.go,
 //     deletionevent.go, helddeletion.go, refusedevictions.go, since.go, regularwrites.go, userchanges.go and unknown.go; loop.go finds hot
 //     loops, lastchange.go and createdfor.go what others ask for;
-//   - what holds at present, beside a chain: failing.go, failingwrites.go (with renamed.go and backoff.go),
+//   - what holds at present, beside a chain: failing.go, mutatedwrites.go, failingwrites.go (with renamed.go and backoff.go),
 //     failedeffects.go, unchanged.go, warned.go, working.go, waiting.go, unanswered.go, ended.go;
 //   - output: format.go, then text.go and chaintext.go (text, with painter.go, fold.go and rounds.go),
 //     wording.go, summary.go, trigger.go, kindname.go and fieldmanager.go (words), steps.go (what diagrams draw), page.go, mermaid.go,
