@@ -115,7 +115,7 @@ type failingPlugin struct {
 
 func (p failingPlugin) Admit(_ context.Context, a admission.Attributes, _ admission.ObjectInterfaces) error {
 	for _, webhook := range []string{"first", "last"} {
-		if err := a.AddAnnotation("mutation.webhook.admission.k8s.io/round_0_index_0", `{"configuration":"c","webhook":"`+webhook+`.example.com","mutated":false}`); err != nil {
+		if err := a.AddAnnotation("mutation.webhook.admission.k8s.io/"+webhook, `{"configuration":"c","webhook":"`+webhook+`.example.com","mutated":false}`); err != nil {
 			return err
 		}
 	}

@@ -59,7 +59,7 @@ type Why struct {
 func (q *Why) Chain(records []observe.Record, s trace.Style) (*trace.Chain, error) {
 	o := &q.Options
 	unchanged := trace.FindUnchangedWrites(records, q.About)
-	o.Failing, o.Working = describeFailingKeys(o.State, records, q.About), trace.Working(*o, records, q.About, s)
+	o.Failing, o.Working = describeFailingKeys(o.State, records, q.About, q.State.Problem), trace.Working(*o, records, q.About, s)
 	o.Now = nameUIDs(q.describeProblem(unchanged, s), records)
 	if o.Now != "" {
 		if q.State.Log != "" {
@@ -273,10 +273,14 @@ func (q *Why) isAnswered() bool {
 	return q.State.Exists && (q.Options.Now != "" || known > 0)
 }
 
-// describeFailingKeys says which keys of an object, and of those that were created for it, fail, as the status does.
-func describeFailingKeys(now observe.Snapshot, records []observe.Record, about observe.Object) (list []string) {
+// describeFailingKeys says which keys of an object, and of those that were created for it, fail, as the status does. It leaves out
+// the errors that the problem of the object has.
+func describeFailingKeys(now observe.Snapshot, records []observe.Record, about observe.Object, problem string) (list []string) {
 	for _, f := range trace.FailingKeys(now, records, about) {
 		if IsFailing(f.FailingKey, now.Process.Settled) {
+			if said := words.OneLine(strings.TrimSuffix(f.Error, ".")); strings.Contains(words.OneLine(problem), said) {
+				f.Error = ""
+			}
 			list = append(list, f.Sentence(now.Time))
 			if did := f.DescribeWebhooks(records); did != "" && !slices.Contains(list, did) {
 				list = append(list, did)

@@ -47,7 +47,7 @@ func describeWebhooks(ctx context.Context, cfg *rest.Config, text string) (lines
 			in = append(in, c.String())
 		}
 		if len(in) > 0 {
-			lines = append(lines, "webhook "+name+" is in "+strings.Join(in, " or in "))
+			lines = append(lines, "webhook "+name+" is in "+words.Or(in))
 		}
 	}
 	return lines
