@@ -44,7 +44,12 @@ var (
 // Admit implements admission.MutationInterface.
 func (p webhookPlugin) Admit(ctx context.Context, a admission.Attributes, o admission.ObjectInterfaces) error {
 	if next, ok := p.Interface.(admission.MutationInterface); ok {
-		return next.Admit(ctx, &notedAttributes{Attributes: a}, o)
+		noted := &notedAttributes{Attributes: a}
+		err := next.Admit(ctx, noted, o)
+		if err != nil && noted.unchanged != "" && !strings.Contains(err.Error(), `webhook "`) {
+			noteWebhook(observe.Webhook{Name: noted.unchanged, Outcome: observe.WebhookUnapplied})
+		}
+		return err
 	}
 	return nil
 }
@@ -64,6 +69,9 @@ type notedAttributes struct {
 	// whether the patch changed the object follows. Mutating webhooks are called one after the other.
 	patch      []string
 	patchRound string
+	// unchanged is the last mutating webhook, if it has not changed the object. If the plugin fails then, the webhook refuses the write
+	// or cannot be called, and the error names it, or its answer cannot be applied, and the error does not.
+	unchanged string
 }
 
 // AddAnnotation implements admission.Attributes.
@@ -71,15 +79,21 @@ func (a *notedAttributes) AddAnnotation(key, value string) error {
 	switch {
 	case strings.HasPrefix(key, validatingwebhook.ValidatingAuditAnnotationFailedOpenKeyPrefix),
 		strings.HasPrefix(key, mutatingwebhook.MutationAuditAnnotationFailedOpenKeyPrefix):
+		a.unchanged = ""
 		noteWebhook(observe.Webhook{Name: value, Outcome: observe.WebhookIgnored})
 	case strings.HasPrefix(key, mutatingwebhook.MutationAuditAnnotationPrefix):
 		var mutation struct {
 			Webhook string `json:"webhook"`
 			Mutated bool   `json:"mutated"`
 		}
-		if json.Unmarshal([]byte(value), &mutation) != nil || !mutation.Mutated {
+		if json.Unmarshal([]byte(value), &mutation) != nil {
 			break
 		}
+		if !mutation.Mutated {
+			a.unchanged = mutation.Webhook
+			break
+		}
+		a.unchanged = ""
 		w := observe.Webhook{Name: mutation.Webhook, Outcome: observe.WebhookChanged}
 		if a.patchRound == strings.TrimPrefix(key, mutatingwebhook.MutationAuditAnnotationPrefix) {
 			w.Fields = a.patch

@@ -2,6 +2,7 @@ package apiserver
 
 import (
 	"context"
+	"errors"
 	"reflect"
 	"strings"
 	"testing"
@@ -103,5 +104,38 @@ func TestWebhooksAreNoted(t *testing.T) {
 	}
 	if _, noting := notingPlugin(annotatingPlugin{}, "LimitRanger").(webhookPlugin); noting {
 		t.Error("a plugin without webhooks is wrapped")
+	}
+}
+
+// failingPlugin is one whose last mutating webhook has not changed the object, and fails.
+type failingPlugin struct {
+	admission.Interface
+	err error
+}
+
+func (p failingPlugin) Admit(_ context.Context, a admission.Attributes, _ admission.ObjectInterfaces) error {
+	for _, webhook := range []string{"first", "last"} {
+		if err := a.AddAnnotation("mutation.webhook.admission.k8s.io/"+webhook, `{"configuration":"c","webhook":"`+webhook+`.example.com","mutated":false}`); err != nil {
+			return err
+		}
+	}
+	return p.err
+}
+
+// The error of a patch that cannot be applied does not name the webhook.
+func TestUnappliedAnswersAreNoted(t *testing.T) {
+	for text, want := range map[string][]observe.Webhook{
+		"Internal error occurred: replace operation does not apply: doc is missing path: /spec/nope/x: missing value": {{Name: "last.example.com", Outcome: observe.WebhookUnapplied}},
+		`admission webhook "last.example.com" denied the request`:                                                     nil,
+		`Internal error occurred: failed calling webhook "next.example.com": failed to call webhook: EOF`:             nil,
+	} {
+		plugin := notingPlugin(failingPlugin{err: errors.New(text)}, mutatingwebhook.PluginName)
+		write := admission.NewAttributesRecord(nil, nil, schema.GroupVersionKind{}, "", "", schema.GroupVersionResource{}, "", admission.Create, nil, false, nil)
+		var served observe.ServedCall
+		var err error
+		served.Serve("client", func() { err = plugin.(admission.MutationInterface).Admit(t.Context(), write, nil) })
+		if got := served.Webhooks(); err == nil || err.Error() != text || !reflect.DeepEqual(got, want) {
+			t.Errorf("%s: got %+v, %v", text, got, err)
+		}
 	}
 }

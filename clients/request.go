@@ -290,9 +290,7 @@ func (r *request) describeOutcome(now time.Time) (answer recording.ResponseSumma
 	if r.body != nil {
 		c.Warnings = recording.Warnings(r.Header(), c)
 	}
-	if !c.Failed() {
-		c.Webhooks = r.served.Webhooks()
-	}
+	c.AddWebhooks(r.served.Webhooks())
 	return answer
 }
 

@@ -181,9 +181,7 @@ func (r *Recorder) Call(c *Called, send func()) {
 		s.run, s.delivery = current.run, current.delivery
 	}
 	runInScope(&s.scope, send)
-	if !c.Failed() {
-		c.Webhooks = s.callRun.notedWebhooks()
-	}
+	c.AddWebhooks(s.callRun.notedWebhooks())
 	if c.MayStillWrite() {
 		r.recordUnfinishedCall(c, &s.callRun)
 		return

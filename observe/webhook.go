@@ -1,12 +1,13 @@
 package observe
 
 import (
+	"net/http"
 	"slices"
 
 	"github.com/ctrlplane/ctrlplane/internal/words"
 )
 
-// Webhook is what an admission webhook, or the MutatingAdmissionPolicies, did to a write that was admitted.
+// Webhook is what an admission webhook, or the MutatingAdmissionPolicies, did to a write, other than to allow or to refuse it.
 type Webhook struct {
 	// Name is empty for the policies: which of them did it is not known.
 	Name    string         `json:"name,omitempty"`
@@ -22,10 +23,11 @@ type Webhook struct {
 type WebhookOutcome string
 
 // The outcomes. An ignored webhook could not be called, and its failurePolicy is Ignore. One that has changed the object is
-// a mutating one.
+// a mutating one, and so is one whose answer could not be applied: its write was refused, and the error need not name it.
 const (
-	WebhookIgnored WebhookOutcome = "ignored"
-	WebhookChanged WebhookOutcome = "changed"
+	WebhookIgnored   WebhookOutcome = "ignored"
+	WebhookChanged   WebhookOutcome = "changed"
+	WebhookUnapplied WebhookOutcome = "unapplied"
 )
 
 // How many webhooks are noted of a call, how many fields of each, and how long a path is.
@@ -95,6 +97,22 @@ func (s *ServedCall) Webhooks() []Webhook {
 		return nil
 	}
 	return s.run.notedWebhooks()
+}
+
+// AddWebhooks adds what was noted of a call, which has been answered. Of one that was refused only what may be the reason counts: what
+// has changed the object, or could not. A conflict has another one.
+func (c *Called) AddWebhooks(noted []Webhook) {
+	switch {
+	case !c.Failed():
+		c.Webhooks = noted
+	case c.Status == 0 || c.Status == http.StatusConflict:
+	default:
+		for _, w := range noted {
+			if w.Outcome != WebhookIgnored {
+				c.Webhooks = append(c.Webhooks, w)
+			}
+		}
+	}
 }
 
 // maxIgnoredWebhooks is how many ignored webhooks a Snapshot has.

@@ -59,7 +59,7 @@ type Why struct {
 func (q *Why) Chain(records []observe.Record, s trace.Style) (*trace.Chain, error) {
 	o := &q.Options
 	unchanged := trace.FindUnchangedWrites(records, q.About)
-	o.Failing, o.Working = describeFailingKeys(o.State, records, q.About), trace.Working(*o, records, q.About, s)
+	o.Failing, o.Working = describeFailingKeys(o.State, records, q.About, q.State.Problem), trace.Working(*o, records, q.About, s)
 	o.Now = nameUIDs(q.describeProblem(unchanged, s), records)
 	if o.Now != "" {
 		if q.State.Log != "" {
@@ -271,16 +271,6 @@ func (q *Why) isAnswered() bool {
 		known--
 	}
 	return q.State.Exists && (q.Options.Now != "" || known > 0)
-}
-
-// describeFailingKeys says which keys of an object, and of those that were created for it, fail, as the status does.
-func describeFailingKeys(now observe.Snapshot, records []observe.Record, about observe.Object) (list []string) {
-	for _, f := range trace.FailingKeys(now, records, about) {
-		if IsFailing(f.FailingKey, now.Process.Settled) {
-			list = append(list, f.Sentence(now.Time))
-		}
-	}
-	return list
 }
 
 // writeSentences writes what is known of an object without a chain of causes.

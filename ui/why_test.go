@@ -280,3 +280,21 @@ func TestWhyDeletedSaysWhyTheOwnerIsSuspended(t *testing.T) {
 		}
 	}
 }
+
+// The error of a key that fails is said once: the condition of an object often has it.
+func TestWhySaysAnErrorOnce(t *testing.T) {
+	about := observe.Object{Group: "apps", Resource: "replicasets", Kind: "ReplicaSet", Namespace: "default", Name: "web"}
+	now := observe.Snapshot{Controllers: []observe.Controller{{Name: "replicaset-controller", Failing: []observe.FailingKey{
+		{Queue: "replicaset", Key: "default/web", KeyBasis: observe.BasisLog, Error: "webhook is\ndown.", Times: 4},
+	}}}}
+	for problem, want := range map[string]string{
+		"It is not ready: FailedCreate: webhook is down.": "replicaset-controller fails for default/web, 4 times in a row.",
+		"It is not ready.": "replicaset-controller fails for default/web, 4 times in a row: webhook is down.",
+	} {
+		q := Why{About: about, Options: trace.Options{State: now}, State: ObjectState{Exists: true, Problem: problem}}
+		_, _ = q.Chain(nil, trace.Style{}) // nothing is recorded
+		if got := q.Options.Failing; !slices.Equal(got, []string{want}) {
+			t.Errorf("with the problem %q: got %q", problem, got)
+		}
+	}
+}

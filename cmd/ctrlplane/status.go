@@ -38,6 +38,8 @@ type status struct {
 	FailingWrites []trace.FailingWrite      `json:"failingWrites,omitempty"`
 	FailedWrite   *observe.Called           `json:"failedWrite,omitempty"` // the last one of a client, of a recording of a control plane that was starting
 	Unhealthy     []control.UnhealthyObject `json:"unhealthy,omitempty"`
+
+	webhooks []string // as describeWebhooks
 }
 
 const statusHelp = `Show whether the control plane is ready and settled, then what fails, then the work
@@ -115,6 +117,9 @@ func (c *statusCommand) run(ctx context.Context, out io.Writer) error {
 	if !c.past.given() && s.Process.State == observe.Ready {
 		s.Unhealthy, unhealthyErr = c.findUnhealthy(ctx)
 	}
+	if !c.past.given() && c.output.format != outputJSON && c.output.format != outputYAML {
+		s.webhooks = c.describeWebhooks(ctx, s)
+	}
 	if err := c.write(out, s); err != nil {
 		return err
 	}
@@ -174,7 +179,7 @@ func (c *statusCommand) formatTrouble(s status, width int) (string, error) {
 	if len(s.Unhealthy) > 0 {
 		err = errors.Join(err, printLines(&b, ui.MoreProblemLines(s.Snapshot, s.Unhealthy)))
 	}
-	failing := slices.Concat(ui.EndedOperatorLines(s.Snapshot), failedWriteLines(s.FailedWrite), ui.FailingWriteLines(s.FailingWrites), ui.IgnoredWebhookLines(s.Snapshot), ui.UnreadMetricsLines(s.Snapshot))
+	failing := slices.Concat(ui.EndedOperatorLines(s.Snapshot), failedWriteLines(s.FailedWrite), ui.FailingWriteLines(s.FailingWrites), ui.IgnoredWebhookLines(s.Snapshot), s.webhooks, ui.UnreadMetricsLines(s.Snapshot))
 	if len(s.HotLoops)+len(failing) > 0 {
 		b.WriteString("\n")
 	}

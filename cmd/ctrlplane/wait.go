@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -165,6 +166,9 @@ func (w *waitCommand) waitObjects(ctx context.Context, out io.Writer, args []str
 	bad, isUnhealthy := errors.AsType[*health.NotHealthyError](err)
 	switch {
 	case isUnhealthy:
+		var said strings.Builder
+		answer := out
+		out := io.MultiWriter(answer, &said)
 		for _, u := range bad.Objects {
 			fmt.Fprintln(out, words.OneLine(u.Ref.String()+": "+u.Reason))
 			if u.Log != nil {
@@ -173,6 +177,7 @@ func (w *waitCommand) waitObjects(ctx context.Context, out io.Writer, args []str
 		}
 		w.printReasons(ctx, out, bad.Objects)
 		w.printPrograms(ctx, out, cfg, refs, bad.Objects)
+		_ = printLines(answer, describeWebhooks(ctx, cfg, said.String())) // err says more
 	case err == nil:
 		w.printPrograms(ctx, out, cfg, refs, nil)
 	}
@@ -320,7 +325,8 @@ const (
 // printRecorded prints what the records say of the objects, each sentence once: which operators that work for them do not run, and which
 // writes fail that clients make because of them, of the first objects and until ctx ends.
 func (w *waitCommand) printRecorded(ctx context.Context, out io.Writer, src observe.Source, now observe.Snapshot, objects []health.Unhealthy) {
-	if !trace.MayHaveEnded(now) && !trace.HasFailedWrites(now) {
+	isFailing := func(c observe.Controller) bool { return len(c.Failing) > 0 }
+	if !trace.MayHaveEnded(now) && !trace.HasFailedWrites(now) && len(trace.AwaitingAnswers(now).Controllers) == 0 && !slices.ContainsFunc(now.Controllers, isFailing) {
 		return // the records need not be read
 	}
 	var o trace.Options
@@ -332,7 +338,12 @@ func (w *waitCommand) printRecorded(ctx context.Context, out io.Writer, src obse
 	for i, of := range objects[:min(len(objects), maxRecorded)] {
 		resource, _ := meta.UnsafeGuessKindToResource(of.Ref.GroupVersionKind)
 		about := observe.Object{Group: resource.Group, Resource: resource.Resource, Kind: of.Ref.Kind, Namespace: of.Ref.Namespace, Name: of.Ref.Name}
-		sentences := trace.NotRunning(o.State, records, about, traceStyle())
+		sentences := append(trace.NotRunning(o.State, records, about, traceStyle()), trace.DescribeAwaited(o.State, records, about, traceStyle())...)
+		for _, f := range trace.FailingKeys(o.State, records, about) {
+			if did := f.DescribeWebhooks(records); did != "" {
+				sentences = append(sentences, strings.ToLower(did[:1])+did[1:])
+			}
+		}
 		if i < maxExplained && ctx.Err() == nil {
 			sentences = append(sentences, failedWritesOf(records, about, o)...)
 		}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"io"
 	"strings"
 
@@ -71,7 +72,14 @@ func (o *traceFlags) runWhy(cmd *cobra.Command, args []string) error {
 		NameFields:     func(loops []assert.HotLoop) { src.nameFields(ctx, loops) },
 	}
 	question.BeforeDeletion = o.describeBeforeDeletion(ctx, src, about, records)
-	return writeTrace(cmd, o.format(), func(out io.Writer) error { return question.Write(out, records, o.format(), traceStyle()) })
+	return writeTrace(cmd, o.format(), func(out io.Writer) error {
+		var said strings.Builder
+		err := question.Write(io.MultiWriter(out, &said), records, o.format(), traceStyle())
+		if live, isLive := src.(liveSource); isLive && o.format() == trace.Text {
+			err = errors.Join(err, writeWebhooks(ctx, out, live.cfg, said.String()))
+		}
+		return err
+	})
 }
 
 // describeBeforeDeletion says what was wrong with an object that does not exist at the end of a recording, before its deletion

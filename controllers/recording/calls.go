@@ -64,6 +64,9 @@ func (c callRecorder) RoundTrip(req *http.Request) (resp *http.Response, err err
 		if call.IsWrite() || call.Failed() {
 			PeekResponse(resp).AddTo(call)
 		}
+		if call.Failed() && call.Verb == "create" && call.Object.Name == "" {
+			call.Object.Name = describeSentName(req)
+		}
 	})
 	return resp, err
 }

@@ -47,6 +47,14 @@ func SyncError(text string) string {
 	return words.Shorten(withoutObjects(text), MaxRefusal)
 }
 
+// describeSentName returns the name of the object that a request was to create, which the answer need not have; "" if the server
+// was to generate it. What it returns does not keep the body in memory.
+func describeSentName(req *http.Request) string {
+	return readSent(req, func(sent []byte) string {
+		return strings.Clone(ParseObject(req.Header.Get("Content-Type"), sent).Metadata.Name)
+	})
+}
+
 // budgetCause names the PodDisruptionBudget that does not allow an eviction, which the message does not, with a space before it.
 func (s ResponseSummary) budgetCause() string {
 	for _, c := range s.Details.Causes {

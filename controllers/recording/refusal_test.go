@@ -1,8 +1,10 @@
 package recording
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
+	"io"
 	"net/http"
 	"slices"
 	"strings"
@@ -220,5 +222,38 @@ func TestAnUpdateOfADeletedObjectIsAConflict(t *testing.T) {
 	applied := apierrors.NewConflict(schema.GroupResource{Resource: "services"}, "once", errors.New("uid mismatch: the provided object specified uid a, and no existing object was found")).Status()
 	if c := refusedCall(t, "", "services", applied); !c.Conflict {
 		t.Errorf("server-side apply: no conflict: %q", c.Error)
+	}
+}
+
+// A refused creation has the name that was sent, in both formats: the answer and the path need not have it. That of a generated
+// name has none, though the answer has the one of this attempt.
+func TestRefusedCreationsAreNamed(t *testing.T) {
+	denied := apierrors.NewBadRequest(`admission webhook "deny.example.com" denied the request`).Status()
+	denied.Details = &metav1.StatusDetails{Name: "web-x7k2p"}
+	for name, sent := range map[string]metav1.ObjectMeta{
+		"default": {Name: "default", Namespace: "default"},
+		"":        {GenerateName: "web-", Namespace: "default"},
+	} {
+		for _, media := range []string{"application/json", "application/vnd.kubernetes.protobuf"} {
+			o := observe.New(observe.Options{})
+			defer o.Close()
+			transport := callRecorder{roundTripper(func(*http.Request) (*http.Response, error) {
+				return &http.Response{StatusCode: 400, Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(bytes.NewReader(encodeObject(t, &denied, "application/json")))}, nil
+			}), o.Recorder("c")}
+			body := bytes.NewReader(encodeObject(t, &corev1.ServiceAccount{ObjectMeta: sent}, media))
+			req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "https://127.0.0.1/api/v1/namespaces/default/serviceaccounts", body)
+			if err != nil {
+				t.Fatal(err)
+			}
+			req.Header.Set("Content-Type", media)
+			resp, err := transport.RoundTrip(req)
+			if err != nil {
+				t.Fatal(err)
+			}
+			resp.Body.Close()
+			if got := onlyCall(t, o).Object.Name; got != name {
+				t.Errorf("%s: got the name %q, want %q", media, got, name)
+			}
+		}
 	}
 }

@@ -66,8 +66,8 @@
 //
 // The files, in the order of the work:
 //
-//   - what is read: follow.go (records and state), find.go and actor.go (whose name is given), past.go
-//     (what a recording has instead of objects);
+//   - what is read: follow.go (records and state), find.go, collectedobjects.go and actor.go (whose name is given),
+//     past.go (what a recording has instead of objects);
 //   - the graph: node.go, and graph.go, whose newGraph makes nodes of records and calls the rest: transitions.go completes events,
 //     linkclientwrites.go links calls of clients to events, linkversions.go, writeindex.go and unencodedanswer.go events to calls, linkadds.go, queueadds.go, opensync.go,
 //     merged.go, replacements.go and specchange.go syncs to events, loosecalls.go, nodetimers.go, orphanedpods.go
@@ -76,7 +76,7 @@
 //   - trace.go has Build, with prune.go and unexplained.go for what it leaves out; why.go has Why, with lastwrites.go, deletion.go,
 //     deletionevent.go, helddeletion.go, refusedevictions.go, since.go, regularwrites.go, userchanges.go and unknown.go; loop.go finds hot
 //     loops, lastchange.go and createdfor.go what others ask for;
-//   - what holds at present, beside a chain: failing.go, failingwrites.go (with renamed.go and backoff.go),
+//   - what holds at present, beside a chain: failing.go, mutatedwrites.go, failingwrites.go (with renamed.go and backoff.go),
 //     failedeffects.go, unchanged.go, warned.go, working.go, waiting.go, unanswered.go, ended.go;
 //   - output: format.go, then text.go and chaintext.go (text, with painter.go, fold.go and rounds.go),
 //     wording.go, summary.go, trigger.go, kindname.go and fieldmanager.go (words), steps.go (what diagrams draw), page.go, mermaid.go,

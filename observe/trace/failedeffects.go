@@ -345,6 +345,9 @@ func (p phrases) describeAttempts(f *failedEffect, now time.Time) string {
 		fails = "failed"
 	}
 	reason := p.reason(f.last)
+	for _, w := range f.last.Webhooks {
+		reason += "; " + describeWebhook(w, true)
+	}
 	if n := f.existing; n != nil && n.owner != nil {
 		reason += "; its owner is " + words.OneLine(n.owner.Kind+" "+n.owner.Name)
 	} else if n != nil && n.Controller != f.last.Controller {

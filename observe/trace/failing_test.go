@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ctrlplane/ctrlplane/internal/controllernames"
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
@@ -88,6 +89,31 @@ func TestFailingKeysOfWhatWasCreatedForAnObject(t *testing.T) {
 	}}}}
 	if found := FailingKeys(now, records, deployment("web")); len(found) != 1 || found[0].Key != "default/web-1" {
 		t.Errorf("got %+v", found)
+	}
+}
+
+// The keys of the garbage collector have no kind, and no event queues them: what it reads first is the object.
+func TestFailingKeysOfTheGarbageCollector(t *testing.T) {
+	pod := observe.Object{Resource: "pods", Kind: "Pod", Namespace: "default", Name: "web"}
+	set := observe.Object{Group: "apps", Resource: "replicasets", Kind: "ReplicaSet", Namespace: "default", Name: "web"}
+	const refused = "admission webhook \"keep.example.com\" denied the request"
+	call := func(verb string, o observe.Object, status int) *observe.Called {
+		return &observe.Called{Controller: controllernames.GarbageCollector, Verb: verb, Object: o, Status: status, Sync: 3}
+	}
+	records := recorded(call("get", pod, 200), call("get", set, 404), call("delete", pod, 400), &observe.Synced{
+		Controller: controllernames.GarbageCollector, Queue: controllernames.GarbageCollectorQueue, ID: 3, Key: pod.Key(), KeyBasis: observe.BasisLog, Error: refused,
+	})
+	now := observe.Snapshot{Controllers: []observe.Controller{{Name: controllernames.GarbageCollector, Failing: []observe.FailingKey{
+		{Queue: controllernames.GarbageCollectorQueue, Key: pod.Key(), KeyBasis: observe.BasisLog, Error: refused, Times: 14},
+	}}}}
+	if found := FailingKeys(now, records, pod); len(found) != 1 || found[0].Error != refused {
+		t.Errorf("got %+v", found)
+	}
+	if found := FailingKeys(now, records, set); len(found) != 0 {
+		t.Errorf("an owner of the same name: got %+v", found)
+	}
+	if o, err := FindKey(records, controllernames.GarbageCollector, controllernames.GarbageCollectorQueue, pod.Key()); err != nil || !o.Same(pod) {
+		t.Errorf("got %v, %v", o, err)
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ctrlplane/ctrlplane/internal/controllernames"
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
@@ -46,6 +47,9 @@ func FindKey(records []observe.Record, controller, queue, key string) (observe.O
 
 // keyObjects returns the objects that a key of a controller's queue may stand for.
 func keyObjects(records []observe.Record, controller, queue, key string) []observe.Object {
+	if controller == controllernames.GarbageCollector && queue == controllernames.GarbageCollectorQueue {
+		return collectedObjects(records, key)
+	}
 	var here, elsewhere []observe.Object
 	for i := range records {
 		d, ok := records[i].Event.(*observe.Delivered)

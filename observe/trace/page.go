@@ -153,7 +153,7 @@ func (p phrases) stepFacts(n *Node) (facts [][2]string) {
 		add("Log", l)
 	}
 	for _, w := range n.Webhooks {
-		add("Admission", describeWebhook(w))
+		add("Admission", describeWebhook(w, n.Failed))
 	}
 	if n.Forced != nil {
 		add("Forced", describeForced(n.Forced))

@@ -270,8 +270,8 @@ func TestTraceSummarizesErrorsOfTheStorage(t *testing.T) {
 // Of a webhook behind a Service that leads to no program the sentence names the Service and says what to do, for which a long URL leaves
 // no room. The program's text is that of package sim/kubelet.
 func TestTraceSummarizesServicesWithoutProgram(t *testing.T) {
-	const fails, service, advice = `Internal error occurred: failed calling webhook "vclusterqueue.kb.io": `, "Service kueue-system/kueue-webhook-service leads to no program", ": run the server on this machine and set the Service's type to ExternalName"
-	const because, otherwise = ", because the programs of Pods do not run here", ", or delete the configuration that refers to it"
+	const fails, service, advice = `Internal error occurred: failed calling webhook "vclusterqueue.kb.io": `, "Service kueue-system/kueue-webhook-service leads to no program", ": run the server on this machine, set the Service's type to ExternalName"
+	const because, otherwise = ", because the programs of Pods do not run here", ", and service.port in the configuration to the server's port, or delete the configuration that refers to it"
 	const url = `Post "https://kueue-webhook-service.kueue-system.svc:443/validate-kueue-x-k8s-io-v1beta1-clusterqueue?timeout=10s": `
 	for begin, want := range map[string]string{
 		fails + "failed to call webhook: ":                                          fails,

@@ -331,7 +331,7 @@ var storageDetails = regexp.MustCompile(`StorageError: [^"]* AdditionalErrorMsg:
 
 // calledService matches the error that a Service leads to no program, with the URL, of which the Service is known. For why that is so,
 // and for the alternative to its advice, the sentence has no room.
-var calledService = regexp.MustCompile(`(?:failed to call webhook: )?Post "[^"]*": (Service \S+ leads to no program), because [^:]*(: .* ExternalName), or .*`)
+var calledService = regexp.MustCompile(`(?:failed to call webhook: )?Post "[^"]*": (Service \S+ leads to no program), because [^:]*(: .* ExternalName), .*`)
 
 // blockedResource is what Kyverno says before the names of the policies that a write violates: the object, which the sentence names.
 var blockedResource = regexp.MustCompile(`resource \S+ was blocked due to the following policies `)

@@ -260,7 +260,7 @@ func (n *Node) answerNotes() (notes []string) {
 		notes = append(notes, "no heartbeat of "+words.OneLine(n.Object.Name)+" had arrived for the grace period")
 	}
 	for _, w := range n.Webhooks {
-		notes = append(notes, describeWebhook(w))
+		notes = append(notes, describeWebhook(w, n.Failed))
 	}
 	if n.Forced != nil {
 		notes = append(notes, describeForced(n.Forced))
@@ -271,16 +271,22 @@ func (n *Node) answerNotes() (notes []string) {
 	return notes
 }
 
-func describeWebhook(w observe.Webhook) string {
-	name := "webhook " + words.OneLine(w.Name)
-	if w.Outcome == observe.WebhookIgnored {
+// describeWebhook says what a webhook or policies did to a write: before it was refused, if it was.
+func describeWebhook(w observe.Webhook, refused bool) string {
+	name, has := "webhook "+words.OneLine(w.Name), " has"
+	switch w.Outcome {
+	case observe.WebhookIgnored:
 		return name + " could not be called and was ignored"
+	case observe.WebhookUnapplied:
+		return "the answer of " + name + " could not be applied"
 	}
-	text := name + " has changed the object"
 	if w.Name == "" { // one or more
-		text = "MutatingAdmissionPolicies have changed the object"
+		name, has = "MutatingAdmissionPolicies", " have"
 	}
-	return text + listFields(w.Fields, w.MoreFields)
+	if refused {
+		has = " had"
+	}
+	return name + has + " changed the object" + listFields(w.Fields, w.MoreFields)
 }
 
 // listFields lists the first of some paths of fields, after a colon, with the number of the others.

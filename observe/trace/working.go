@@ -38,6 +38,29 @@ func Working(o Options, records []observe.Record, about observe.Object, s Style)
 	return slices.Concat(list, p.unanswered(now, records, about), p.notRunning(o, records, about, said))
 }
 
+// AwaitingAnswers returns the controllers that wait for the answers to their writes, and are not paused, in a snapshot without the others.
+func AwaitingAnswers(now observe.Snapshot) observe.Snapshot {
+	now.Controllers = slices.DeleteFunc(slices.Clone(now.Controllers), func(c observe.Controller) bool {
+		return c.Writing <= 0 || len(c.Running) == 0 || c.State == observe.StatePaused
+	})
+	return now
+}
+
+// DescribeAwaited says which syncs for an object have not ended while their controllers wait for answers, as Working does.
+func DescribeAwaited(now observe.Snapshot, records []observe.Record, about observe.Object, s Style) (list []string) {
+	if now = AwaitingAnswers(now); len(now.Controllers) == 0 {
+		return nil
+	}
+	about.UID = ""
+	p := newPainter(s, phrases{})
+	for _, of := range createdFor(records, about) {
+		if len(list) < maxWorking {
+			list = append(list, p.running(now, records, of, map[string]bool{})...)
+		}
+	}
+	return list
+}
+
 // maxWorking is after how many syncs no further object is looked at: one may have many Pods.
 const maxWorking = 3
 

@@ -3,11 +3,10 @@ package nodes
 import (
 	"context"
 	"regexp"
-	"slices"
 
-	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
+
+	"github.com/ctrlplane/ctrlplane/internal/webhookconfig"
 )
 
 // webhookInError matches the name of a webhook in the errors of upstream's admission.
@@ -20,21 +19,9 @@ func webhookAdvice(ctx context.Context, client kubernetes.Interface, err error) 
 	if match == nil {
 		return ""
 	}
-	const advice = "; to remove the webhook: kubectl delete "
-	api := client.AdmissionregistrationV1()
-	if list, err := api.ValidatingWebhookConfigurations().List(ctx, metav1.ListOptions{}); err == nil {
-		for _, c := range list.Items {
-			if slices.ContainsFunc(c.Webhooks, func(w admissionregistrationv1.ValidatingWebhook) bool { return w.Name == match[1] }) {
-				return advice + "validatingwebhookconfiguration " + c.Name
-			}
-		}
-	}
-	if list, err := api.MutatingWebhookConfigurations().List(ctx, metav1.ListOptions{}); err == nil {
-		for _, c := range list.Items {
-			if slices.ContainsFunc(c.Webhooks, func(w admissionregistrationv1.MutatingWebhook) bool { return w.Name == match[1] }) {
-				return advice + "mutatingwebhookconfiguration " + c.Name
-			}
-		}
+	list, _ := webhookconfig.List(ctx, client) // what is known is enough
+	for _, c := range webhookconfig.Having(list, match[1]) {
+		return "; to remove the webhook: kubectl delete " + c.Resource() + " " + c.Name
 	}
 	return ""
 }

@@ -25,7 +25,7 @@ metadata: {name: hook}
 webhooks:
 - name: hook.example.com
   clientConfig: {service: {name: hook, namespace: default}}
-  rules: [{apiGroups: [""], apiVersions: [v1], resources: [secrets], operations: [CREATE]}]
+  rules: [{apiGroups: [""], apiVersions: [v1], resources: [secrets, configmaps], operations: [CREATE]}]
   sideEffects: None
   admissionReviewVersions: [v1]
 ---
@@ -82,6 +82,14 @@ func TestServicesOfSimulatedPodsAreNotDialled(t *testing.T) {
 	create := []string{"kubectl", "create", "secret", "generic", "s", "--request-timeout=10s"}
 	if _, stderr, code := program.Run(t, u.command(t, create...)); code == 0 || !strings.Contains(stderr, why) {
 		t.Errorf("the webhook: exit code %d: %s", code, stderr)
+	}
+	if _, stderr, code := program.Run(t, u.command(t, "kubectl", "create", "configmap", "c", "--request-timeout=10s")); code == 0 {
+		t.Errorf("a ConfigMap was created: %s", stderr)
+	}
+	stdout, _ := u.mustRun(t, "why", "configmap/c") // the first sentence has room for the cause
+	const short = `failed calling webhook "hook.example.com": Service default/hook leads to no program: run the server on this machine, set the Service's type to ExternalName.`
+	if !strings.Contains(strings.Join(strings.Fields(stdout), " "), short) {
+		t.Errorf("why: %s", stdout)
 	}
 	site := filepath.Join(u.home, "site.yaml")
 	if err := os.WriteFile(site, []byte("{apiVersion: example.com/v1, kind: Site, metadata: {name: s}}"), 0o600); err != nil {

@@ -17,8 +17,8 @@ import (
 	"github.com/ctrlplane/ctrlplane/internal/testutil/program"
 )
 
-// startLabeler starts a webhook that adds a label.
-func startLabeler(t *testing.T) admissionregistrationv1.WebhookClientConfig {
+// startLabeler starts a webhook that adds a label with a value.
+func startLabeler(t *testing.T, value string) admissionregistrationv1.WebhookClientConfig {
 	t.Helper()
 	srv := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		var review admissionv1.AdmissionReview
@@ -26,12 +26,28 @@ func startLabeler(t *testing.T) admissionregistrationv1.WebhookClientConfig {
 			http.Error(w, err.Error(), http.StatusBadRequest)
 			return
 		}
-		patch := base64.StdEncoding.EncodeToString([]byte(`[{"op":"add","path":"/metadata/labels/injected","value":"yes"}]`))
+		patch := base64.StdEncoding.EncodeToString([]byte(`[{"op":"add","path":"/metadata/labels/injected","value":"` + value + `"}]`))
 		w.Header().Set("Content-Type", "application/json")
 		_, _ = w.Write([]byte(`{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","response":{"uid":"` + string(review.Request.UID) + `","allowed":true,"patchType":"JSONPatch","patch":"` + patch + `"}}`))
 	}))
 	t.Cleanup(srv.Close)
 	return admissionregistrationv1.WebhookClientConfig{URL: new(srv.URL), CABundle: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: srv.Certificate().Raw})}
+}
+
+// createLabeler registers a webhook that adds a label to Pods.
+func createLabeler(t *testing.T, client kubernetes.Interface, value string) {
+	t.Helper()
+	rules := webhookRules("", "pods")
+	rules[0].Operations = []admissionregistrationv1.OperationType{admissionregistrationv1.Create}
+	if _, err := client.AdmissionregistrationV1().MutatingWebhookConfigurations().Create(t.Context(), &admissionregistrationv1.MutatingWebhookConfiguration{
+		ObjectMeta: metav1.ObjectMeta{Name: "labeler"},
+		Webhooks: []admissionregistrationv1.MutatingWebhook{{
+			Name: "labeler.example.com", ClientConfig: startLabeler(t, value), Rules: rules,
+			SideEffects: new(admissionregistrationv1.SideEffectClassNone), AdmissionReviewVersions: []string{"v1"},
+		}},
+	}, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // createSizePolicy creates a MutatingAdmissionPolicy that annotates Pods, and its binding.
@@ -70,18 +86,7 @@ func TestWebhooksOfAdmittedWrites(t *testing.T) {
 	client := p.Client(t)
 	down := admissionregistrationv1.WebhookClientConfig{URL: new("https://127.0.0.1:1/review")}
 	createWebhook(t, client, "absent", admissionregistrationv1.Ignore, down, 2, "", "pods")
-	rules := webhookRules("", "pods")
-	rules[0].Operations = []admissionregistrationv1.OperationType{admissionregistrationv1.Create}
-	if _, err := client.AdmissionregistrationV1().MutatingWebhookConfigurations().Create(t.Context(), &admissionregistrationv1.MutatingWebhookConfiguration{
-		ObjectMeta: metav1.ObjectMeta{Name: "labeler"},
-		Webhooks: []admissionregistrationv1.MutatingWebhook{{
-			Name: "labeler.example.com", ClientConfig: startLabeler(t), Rules: rules,
-			SideEffects: new(admissionregistrationv1.SideEffectClassNone), AdmissionReviewVersions: []string{"v1"},
-		}},
-	}, metav1.CreateOptions{}); err != nil {
-		t.Fatal(err)
-	}
-
+	createLabeler(t, client, "yes")
 	createSizePolicy(t, client)
 
 	var pod string
