@@ -226,7 +226,7 @@ func (c *Chain) summarize(p phrases) string {
 		s += " " + reason
 	}
 	if removal != nil {
-		s += "; " + p.actor(removal) + " then " + p.shortWrite(removal)
+		s += "; " + p.actor(removal) + " then removed " + p.objectName(removal.Object)
 	}
 	if first != decisive && since.leadsBackTo(first) {
 		s += ". It " + since.likelyFrom(first) + "began when " + p.actor(first) + " " + p.shortWrite(first)
