@@ -307,7 +307,7 @@ func (p phrases) shortWrite(n *Node) string {
 	case n.foundGone():
 		return "tried to " + p.requestName(n) + ", which did not exist"
 	case n.Failed && !n.isStored():
-		return "failed to " + p.requestName(n)
+		return "failed to " + p.requestName(n) + n.managerNote()
 	}
 	if n.Verb == "list" {
 		return p.whatWasDone(n) + p.whenListed(n)
