@@ -51,6 +51,7 @@ func (p *controlPlane) programWord() string {
 
 func (p *controlPlane) createKubeconfig(context.Context) error {
 	p.kubeconfig = kubeconfig.New(p.contextName(), p.url, p.certs.CAPEM, p.certs.AdminCertPEM, p.certs.AdminKeyPEM)
+	kubeconfig.NoteDataDir(p.kubeconfig, p.dir.Path())
 	return nil
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apiserver/pkg/admission"
+	"k8s.io/apiserver/pkg/admission/plugin/namespace/lifecycle"
 	mutatingpolicy "k8s.io/apiserver/pkg/admission/plugin/policy/mutating"
 	mutatingwebhook "k8s.io/apiserver/pkg/admission/plugin/webhook/mutating"
 	validatingwebhook "k8s.io/apiserver/pkg/admission/plugin/webhook/validating"
@@ -18,10 +19,12 @@ import (
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
-// notingPlugin returns a plugin that notes what webhooks or policies of users do to a write, if the plugin calls them, and
-// otherwise the plugin itself.
+// notingPlugin returns a plugin that notes what webhooks or policies of users do to a write, if the plugin calls them, or what
+// the write is to do, and otherwise the plugin itself.
 func notingPlugin(plugin admission.Interface, name string) admission.Interface {
 	switch name {
+	case lifecycle.PluginName:
+		return creationPlugin{plugin}
 	case mutatingwebhook.PluginName:
 		return webhookPlugin{plugin}
 	case validatingwebhook.PluginName:

@@ -11,7 +11,8 @@
 //     see ours); loopbackclients.go and informerloan.go are for clients in this process;
 //   - other servers: localapi.go and localdiscovery.go (API groups of this process), aggregated.go, webhooks.go, kubelets.go
 //     (connections to nodes, Pods and Services);
-//   - what is recorded: requestcounter.go, requestend.go, storagewrites.go, admissionnotes.go, policynotes.go, forcednotes.go;
+//   - what is recorded: requestcounter.go, requestend.go, storagewrites.go, admissionnotes.go, policynotes.go, forcednotes.go,
+//     creationnotes.go;
 //   - what is held up: writebarrier.go (all writes), namespacewrites.go (those into a namespace that is being deleted);
 //   - storage: etcdclient.go, localreads.go;
 //   - watches: sharedwatch.go and sharedwatchrelay.go share those of the storage, watchrelay.go and watchflow.go queue

@@ -35,10 +35,11 @@ func exemptOwnWrites(o options.CompletedOptions) *ownWrites {
 }
 
 func (w *ownWrites) decorate(plugin admission.Interface, name string) admission.Interface {
+	plugin = notingPlugin(plugin, name)
 	if !slices.Contains(userAdmission, name) {
 		return plugin
 	}
-	return exemptingPlugin{notingPlugin(plugin, name), w}
+	return exemptingPlugin{plugin, w}
 }
 
 // exempt exempts the writes until end is called.

@@ -106,6 +106,51 @@ func TestHandlerWithoutAnswer(t *testing.T) {
 	}
 }
 
+// A read whose client has gone is not an error of the client, though upstream answers it with one, as a request for a log.
+func TestClientEndsARead(t *testing.T) {
+	for name, tc := range map[string]struct {
+		path     string
+		ends     error // nil if the client waits for the answer
+		status   int   // of the answer; 0 for none
+		canceled bool
+	}{
+		"a log":        {"/api/v1/namespaces/ns/pods/web/log", context.Canceled, http.StatusInternalServerError, true},
+		"a watch":      {sites + "?watch=1", context.Canceled, http.StatusInternalServerError, true},
+		"no answer":    {sites, context.Canceled, 0, true},
+		"it waits":     {sites, nil, http.StatusInternalServerError, false},
+		"it is late":   {sites, context.DeadlineExceeded, http.StatusGatewayTimeout, false},
+		"at the stop":  {sites, http.ErrServerClosed, 0, false},
+		"it has begun": {"/api/v1/namespaces/ns/pods/web/log", context.Canceled, http.StatusOK, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := newFixture(t)
+			ctx, end := context.WithCancelCause(t.Context())
+			req := httptest.NewRequestWithContext(ctx, http.MethodGet, tc.path, http.NoBody)
+			f.clients.Handle(httptest.NewRecorder(), req, admin, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+				if tc.ends != nil {
+					end(tc.ends)
+				}
+				if tc.status != 0 {
+					w.WriteHeader(tc.status)
+					io.WriteString(w, `{"kind":"Status","status":"Failure","message":"context canceled"}`)
+				}
+			}))
+			end(nil)
+			calls, _ := f.records()
+			errorsOf := f.clients.Snapshot()[0].Errors
+			wantErrors, wantStatus := int64(0), tc.status
+			if tc.canceled {
+				wantStatus = 0
+			} else if tc.status != http.StatusOK {
+				wantErrors = 1
+			}
+			if c := calls[0]; c.Canceled != tc.canceled || c.Status != wantStatus || (c.Error != "") != (tc.status != http.StatusOK) || errorsOf != wantErrors {
+				t.Errorf("%d errors, recorded is %+v", errorsOf, c)
+			}
+		})
+	}
+}
+
 // A client closes its connection while the storage writes for it: its call is recorded once it is known what was
 // written. Until then it is unfinished work.
 func TestClientGoesDuringAWrite(t *testing.T) {

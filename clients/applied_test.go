@@ -39,3 +39,35 @@ func TestApplies(t *testing.T) {
 		}
 	}
 }
+
+// An apply that was refused was to create its object if that did not exist.
+func TestRefusedCreations(t *testing.T) {
+	f := newFixture(t)
+	for name, tc := range map[string]struct {
+		method   string
+		status   int
+		creation bool
+		want     bool
+	}{
+		"an apply":        {"PATCH", http.StatusForbidden, true, true},
+		"an update":       {"PUT", http.StatusForbidden, true, true},
+		"a change":        {"PATCH", http.StatusForbidden, false, false},
+		"it has created":  {"PATCH", http.StatusCreated, true, false},
+		"a create itself": {"POST", http.StatusForbidden, true, false},
+	} {
+		path := deployments + "/web"
+		if tc.method == "POST" {
+			path = deployments
+		}
+		req := httptest.NewRequestWithContext(t.Context(), tc.method, path, strings.NewReader("{}"))
+		req.Header.Set("User-Agent", kubectlAgent)
+		f.clients.Handle(httptest.NewRecorder(), req, admin, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			observe.NoteCreation(tc.creation)
+			w.WriteHeader(tc.status)
+		}))
+		calls, _ := f.records()
+		if last := calls[len(calls)-1]; last.ToCreate != tc.want {
+			t.Errorf("%s: %t", name, last.ToCreate)
+		}
+	}
+}

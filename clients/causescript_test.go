@@ -33,6 +33,7 @@ type script struct {
 	as        string            // whom it impersonates in what follows
 	forwarded string            // for whom a proxy sends what follows
 	closes    bool              // the program ends its watches, not the server
+	pool      bool              // the program opens a connection over HTTP/1.1 for each request
 }
 
 // tally counts the writes of a script by how well their likely cause is known.
@@ -76,6 +77,9 @@ func (s *script) newRequest(method, path, sent string) *http.Request {
 	req.RemoteAddr = operatorAgent
 	if s.conn != "" {
 		req.RemoteAddr, req.ProtoMajor = s.conn, 2
+	}
+	if s.pool {
+		req.RemoteAddr = fmt.Sprint("10.0.0.2:", time.Now().UnixNano())
 	}
 	if s.forwarded != "" {
 		req.Header.Set("X-Forwarded-For", s.forwarded)
@@ -219,6 +223,8 @@ func TestCausesOfScriptedPrograms(t *testing.T) {
 		"a deletion seconds later":          {func(s *script) { playDeletionLater(s, 5000) }, tally{right: 2}},
 		"a deletion after a minute":         {func(s *script) { playDeletionLater(s, 61_000) }, tally{right: 2}},
 		"a command that waits for a hook":   {playHook, tally{right: 4}},
+		"and over HTTP/2":                   {playHookOverHTTP2, tally{right: 4}},
+		"a script that waits for a hook":    {playHookOfScript, tally{right: 4}},
 		"the next run of a command":         {playNextRun, tally{right: 2}},
 		"a watch closed beside another one": {playWatchClosed, tally{right: 1}},
 		"killed while it writes":            {playKilledInWrite, tally{right: 1}},

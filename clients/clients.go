@@ -129,9 +129,10 @@ func (c *Clients) completeRequest(r *request) {
 	if r.call.IsWrite() && !isUnauthenticated(r.call.Client.User) {
 		r.otherUsers = c.otherUsersOf(r)
 	}
+	isFound := isGenericAgent(r.req.UserAgent()) // for the name of the client
 	switch {
 	case isUnauthenticated(r.call.Client.User):
-	case r.call.Verb == "list", r.watch != nil, r.call.IsWrite() && (len(r.otherUsers) > 0 || r.client.mayReact()):
+	case r.call.Verb == "list", r.watch != nil, r.call.IsWrite() && (isFound || len(r.otherUsers) > 0 || r.client.mayReact()):
 		r.process = c.processOf(r.req)
 	}
 	if r.process == nil && r.req.ProtoMajor >= 2 {

@@ -20,8 +20,12 @@ type sender struct {
 }
 
 func (s sender) is(other sender) bool {
-	id := s.process.ID()
-	return s.conn == other.conn && s.process.MayBe(other.process) || id != "" && id == other.process.ID()
+	id, otherID := s.process.ID(), other.process.ID()
+	if s.conn == other.conn {
+		// The connection stands for a process that was not looked up, as before the client has listed or watched anything.
+		return s.process.MayBe(other.process) || id == s.conn || otherID == s.conn
+	}
+	return id != "" && id == otherID
 }
 
 // noteWroteFirst notes whether a process has written something before it has watched.

@@ -114,6 +114,18 @@ func playHook(s *script) {
 	s.write("none", "PATCH", appSettings+"/web", in("apps", object("ConfigMap", "web", "c1", "11")))
 }
 
+// It has listed nothing before.
+func playHookOverHTTP2(s *script) {
+	s.conn = "10.0.0.1:1"
+	playHook(s)
+}
+
+// So does a script in Python, whose library sends its own name, and opens another connection while one is in use.
+func playHookOfScript(s *script) {
+	s.agent, s.pool = "OpenAPI-Generator/32.0.0/python", true
+	playHook(s)
+}
+
 // An operator ends one of its watches, as that of a kind which it does not need any more.
 func playWatchClosed(s *script) {
 	s.closes = true

@@ -16,6 +16,14 @@ const maxText = 256
 
 const unknownProgram = "unknown program"
 
+// programFamilies are programs that users do not run themselves, by how their user agents or names begin, with the one that
+// runs them.
+var programFamilies = []struct{ prefix, program string }{
+	{"HashiCorp/1.0 Terraform/", "Terraform"}, // its providers, also with OpenTofu
+	{"terraform-provider-", "Terraform"},      // their requests for kubernetes_manifest
+	{"AnsiballZ_", "ansible"},                 // how Ansible wraps a module
+}
+
 // clientName returns PROGRAM (USER), or what all without authentication are called.
 func clientName(id identity) string {
 	if isUnauthenticated(id.user) {
@@ -39,7 +47,13 @@ func isUnauthenticated(name string) bool { return name == "" || name == user.Ano
 // each build. What a name begins with must not make a command of a CI service of a line that
 // begins with the name, such as "::error::".
 func programName(userAgent string) string {
-	first, _, _ := strings.Cut(cleanText(userAgent), " ")
+	userAgent = cleanText(userAgent)
+	for _, family := range programFamilies {
+		if strings.HasPrefix(userAgent, family.prefix) {
+			return family.program
+		}
+	}
+	first, _, _ := strings.Cut(userAgent, " ")
 	name, _, _ := strings.Cut(first, "/")
 	if strings.HasPrefix(name, "__debug_bin") {
 		name = "__debug_bin"

@@ -3,6 +3,8 @@ package clients
 import (
 	"bytes"
 	"cmp"
+	"context"
+	"errors"
 	"net/http"
 	"path"
 	"strings"
@@ -54,6 +56,7 @@ type request struct {
 
 	isOpen      bool // the client has the watch
 	isSwitching bool // to another protocol: the handler has answered so
+	isCanceled  bool // a read, which the client has ended before it was answered
 	hijacked    *hijackedConn
 	returned    bool // the handler has, without a panic
 	status      int
@@ -187,6 +190,9 @@ func (r *request) WriteHeader(status int) {
 // begin notes the status of the response.
 func (r *request) begin(status int) {
 	r.status = status
+	if r.isCanceled = status >= http.StatusBadRequest && r.hasEndedRead(); r.isCanceled {
+		return
+	}
 	if !r.lasts {
 		r.waited = r.process.Await(r.req.Context(), maxProcessWait)
 	}
@@ -201,6 +207,12 @@ func (r *request) begin(status int) {
 	if r.lasts {
 		r.record()
 	}
+}
+
+// hasEndedRead reports whether the request is a read that the client has ended: upstream answers it with an error, which the client
+// does not receive. The control plane ends requests for another cause when it stops.
+func (r *request) hasEndedRead() bool {
+	return !r.call.IsWrite() && errors.Is(context.Cause(r.req.Context()), context.Canceled)
 }
 
 func (r *request) openWatch() {
@@ -271,12 +283,15 @@ func (r *request) record() {
 func (r *request) describeOutcome(now time.Time) (answer recording.ResponseSummary) {
 	c := r.call
 	c.Took, c.Status, c.DryRun = now.Sub(c.Began)-r.waited, r.status, c.IsWrite() && r.isDryRun()
+	if r.isCanceled {
+		c.Status = 0
+	}
 	switch {
 	case c.Status != 0:
 	case r.req.Context().Err() == nil:
 		c.Error = "the API server closed the connection without an answer"
 	default:
-		c.Error = "the client went away before it was answered"
+		c.Error, c.Canceled = "the client went away before it was answered", r.hasEndedRead()
 	}
 	if r.body != nil && r.Header().Get("Content-Encoding") == "" {
 		answer = recording.ParseResponse(r.Header().Get("Content-Type"), r.body.Bytes())
@@ -385,6 +400,7 @@ func (r *request) appendRecord(c *observe.Called, at time.Time) {
 func (r *request) complete(object recording.ResponseSummary) {
 	c := r.call
 	r.completeKind(object)
+	c.ToCreate = c.Failed() && (c.Verb == "patch" || c.Verb == "update") && r.served.IsCreation()
 	if c.Failed() && c.Status != 0 {
 		r.completeRefusedObject(strings.Contains(object.Message, observe.InjectedFault))
 		c.Error = object.Refusal(c)

@@ -69,6 +69,7 @@ const (
 	callIsPlainRead
 	callDryRun
 	callApplied
+	callToCreate
 )
 
 // Kind implements Event.
@@ -113,6 +114,7 @@ func (o *Observer) newCallRecord(c *Called, now time.Time) *callRecord {
 	e.set(callCanceled, c.Canceled)
 	e.set(callDryRun, c.DryRun)
 	e.set(callApplied, c.Applied)
+	e.set(callToCreate, c.ToCreate)
 	e.set(callIsNotable, c.isNotable())
 	e.set(callIsBackground, c.isBackground())
 	e.set(callIsPlainRead, c.isPlainRead())
@@ -196,7 +198,7 @@ func (e *callEntry) called(recorded time.Time, room *[1]Written) (c Called) {
 	c.Object = Object{Group: k.group, Resource: k.resource, Kind: k.kind, Namespace: e.namespace, Name: e.name, UID: e.uid}
 	c.ResourceVersion, c.Took, c.Status, c.Sync, c.Event = e.resourceVersion, e.took, int(e.status), e.sync, e.event
 	c.Selected, c.Aggregated, c.Conflict, c.Canceled = e.has(callSelected), e.has(callAggregated), e.has(callConflict), e.has(callCanceled)
-	c.DryRun, c.Applied = e.has(callDryRun), e.has(callApplied)
+	c.DryRun, c.Applied, c.ToCreate = e.has(callDryRun), e.has(callApplied), e.has(callToCreate)
 	if e.has(callBeganBefore) {
 		c.Began = recorded.Add(-e.before)
 	}

@@ -14,7 +14,7 @@ func fullCall(t *testing.T, now time.Time) Called {
 	t.Helper()
 	c := Called{
 		Controller: "c", Verb: "update", Object: Object{"apps", "deployments", "Deployment", "default", "web", "u1"}, Subresource: "status", Version: "v1",
-		Status: 409, Began: now.Add(-time.Second), Took: time.Millisecond, Held: time.Second, ResourceVersion: "7", Selected: true, Aggregated: true, Conflict: true, Canceled: true, DryRun: true, Applied: true,
+		Status: 409, Began: now.Add(-time.Second), Took: time.Millisecond, Held: time.Second, ResourceVersion: "7", Selected: true, Aggregated: true, Conflict: true, Canceled: true, DryRun: true, Applied: true, ToCreate: true,
 		Error: "failed", Wrote: []Written{{"pods", "default", "web-1", "8", true, &ForcedFields{Managers: []string{"flux"}}}}, Sync: 1, AfterSync: 2, Client: &Caller{User: "admin"}, FieldManager: "kubectl",
 		Cause: 3, Event: &KubernetesEvent{Type: "Warning"}, BoundTo: "n1", TakenBy: "n2", Unexplained: &Received{Change: Added}, Owner: &Object{Name: "o"}, UnknownSync: "s/site/4", ReadVersion: "6",
 		Webhooks: []Webhook{{Name: "w.example.com", Outcome: WebhookIgnored}}, Warnings: []string{"unknown field"},

@@ -17,9 +17,11 @@ type callRun struct {
 
 	late func([]Written) // set by end before runAnswered
 
-	webhooks atomic.Pointer[[]Webhook]
-	forces   bool // it is a server-side apply that forces conflicts
-	forced   atomic.Pointer[forcedApply]
+	webhooks   atomic.Pointer[[]Webhook]
+	isCreation atomic.Bool
+
+	forces bool // it is a server-side apply that forces conflicts
+	forced atomic.Pointer[forcedApply]
 }
 
 const (

@@ -24,7 +24,7 @@
 // The files:
 //
 //   - what readers get: event.go and record.go; snapshot.go, with client.go, controllerstate.go, interventions.go, gone.go,
-//     names.go, noexecute.go, webhook.go, forcedfields.go, problem.go, endedoperator.go and speed.go;
+//     names.go, noexecute.go, webhook.go, forcedfields.go, creation.go, problem.go, endedoperator.go and speed.go;
 //   - reading: observer.go (Observer), source.go, query.go, stacks.go; idle.go asks whether the process is idle;
 //   - whose work it is: recorder.go, scope.go, foruser.go, syncrun.go, runningsyncs.go, callrun.go;
 //   - work queues: queues.go and queue.go are for client-go's, with queueadd.go, addafter.go, delayedkeys.go and

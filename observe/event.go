@@ -232,8 +232,10 @@ type Called struct {
 	// DryRun is set for a write of a client that is to store nothing.
 	DryRun bool `json:"dryRun,omitempty"`
 	// Applied is set for a server-side apply of a client, whose request names its FieldManager.
-	Applied bool   `json:"applied,omitempty"`
-	Error   string `json:"error,omitempty"`
+	Applied bool `json:"applied,omitempty"`
+	// ToCreate is set for a patch or an update of a client that has failed and was to create its object.
+	ToCreate bool   `json:"toCreate,omitempty"`
+	Error    string `json:"error,omitempty"`
 	// Wrote lists what the call has written, as the storage reports it. It is empty for
 	// a call without an effect, and with storage that does not report.
 	Wrote []Written `json:"wrote,omitempty"`

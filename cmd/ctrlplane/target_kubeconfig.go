@@ -16,6 +16,7 @@ import (
 
 	"github.com/ctrlplane/ctrlplane"
 	"github.com/ctrlplane/ctrlplane/internal/datadir"
+	"github.com/ctrlplane/ctrlplane/internal/kubeconfig"
 	"github.com/ctrlplane/ctrlplane/internal/limitread"
 	"github.com/ctrlplane/ctrlplane/internal/oneline"
 )
@@ -73,7 +74,8 @@ func folderOfKubeconfig(*target) (string, error) {
 	}
 	wanted := serverOfContext(cfg, cfg.CurrentContext)
 	if wanted.ca != "" {
-		if dirs := foldersOf(wanted, files); len(dirs) == 1 {
+		noted := kubeconfig.DataDir(cfg.Clusters[cfg.Contexts[cfg.CurrentContext].Cluster])
+		if dirs := foldersOf(wanted, files, noted); len(dirs) == 1 {
 			return dirs[0], nil
 		} else if len(dirs) > 1 {
 			return "", unknownKubeconfigError{fmt.Errorf("several control planes have the CA of its context %q", cfg.CurrentContext)}
@@ -122,8 +124,8 @@ func wasInDataFolder(file string) bool {
 
 // foldersOf returns the data folders with the CA of the API server. If there are several, one is a copy of another one, or they
 // share an etcd cluster, or the user has created the CA: it prefers the folder of a file of KUBECONFIG, then the one with the
-// address, and of these the one that runs.
-func foldersOf(wanted apiServer, files []string) []string {
+// address, and of these the one that runs. noted is the folder that the file names, which need not exist.
+func foldersOf(wanted apiServer, files []string, noted string) []string {
 	var beside []string
 	for _, file := range files {
 		if dir, err := filepath.Abs(filepath.Dir(file)); err == nil && datadir.Exists(dir) {
@@ -131,6 +133,9 @@ func foldersOf(wanted apiServer, files []string) []string {
 		}
 	}
 	others, _ := dataDirs() // without a list the folder of the file is left
+	if filepath.IsAbs(noted) && datadir.Exists(noted) {
+		others = append(others, noted)
+	}
 	dirs := slices.DeleteFunc(append(slices.Clone(beside), others...), func(dir string) bool { return caOfFolder(dir) != wanted.ca })
 	slices.Sort(dirs)
 	dirs = slices.Compact(dirs)

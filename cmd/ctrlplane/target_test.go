@@ -69,6 +69,7 @@ func makePlane(t *testing.T, path, name string, private bool) testPlane {
 	}
 	testutil.WriteFiles(t, filepath.Join(p.path, pkiDir), map[string]string{"ca.crt": p.path, "admin.crt": "cert", "admin.key": "key"})
 	cfg := kubeconfig.New(datadir.ContextName(name), address, []byte(p.path), []byte("cert"), []byte("key"))
+	kubeconfig.NoteDataDir(cfg, p.path)
 	if err := kubeconfig.Write(p.kubeconfig, cfg); err != nil {
 		t.Fatal(err)
 	}
@@ -139,6 +140,7 @@ func TestSelectedControlPlane(t *testing.T) {
 		"KUBECONFIG":                           {kubeconfig: grow.kubeconfig, want: grow},
 		"KUBECONFIG of the default one":        {kubeconfig: main.kubeconfig, want: main},
 		"KUBECONFIG of a folder elsewhere":     {kubeconfig: elsewhere.kubeconfig, want: elsewhere},
+		"KUBECONFIG of it, copied":             {kubeconfig: elsewhere.copyKubeconfig(t, as), want: elsewhere},
 		"KUBECONFIG relative":                  {kubeconfig: filepath.Join("mine", "kubeconfig"), want: elsewhere},
 		"KUBECONFIG of a test":                 {kubeconfig: tested.kubeconfig, want: tested},
 		"KUBECONFIG copied":                    {kubeconfig: grow.copyKubeconfig(t, as), want: grow},
@@ -412,8 +414,9 @@ func TestUnknownKubeconfig(t *testing.T) {
 	h := enterHome(t)
 	state := func(name string) string { return filepath.Join(string(h), "state", "ctrlplane", name) }
 	main, grow := makePlane(t, state("default"), "default", false), makePlane(t, state("grow"), "grow", false)
-	as := func(*clientcmdapi.Config) {}
-	elsewhere := makePlane(t, filepath.Join(string(h), "mine"), "mine", false).copyKubeconfig(t, as)
+	elsewhere := makePlane(t, filepath.Join(string(h), "mine"), "mine", false).copyKubeconfig(t, func(c *clientcmdapi.Config) {
+		kubeconfig.NoteDataDir(c, grow.path) // which has another CA
+	})
 	grow.addForeignCluster(t)
 	const unknown = "is not of a control plane that is known here"
 	for kubeconfig, want := range map[string]string{

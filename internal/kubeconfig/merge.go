@@ -132,7 +132,7 @@ func (f *editedFile) addContext(name string, context *clientcmdapi.Context, clus
 		}
 	}
 	context.Extensions = m.addTo(context.Extensions)
-	cluster.Extensions = ownerMark{}.addTo(cluster.Extensions)
+	cluster.Extensions = readOwnerMark(cluster.Extensions).addTo(cluster.Extensions)
 	user.Extensions = ownerMark{}.addTo(user.Extensions)
 	f.Contexts[name], f.Clusters[name], f.AuthInfos[name] = context, cluster, user
 	f.CurrentContext = name

@@ -68,6 +68,22 @@ func TestMergeNamesEntriesAfterContext(t *testing.T) {
 	}
 }
 
+// A copy of the file, and one into which it was merged, name the data folder.
+func TestDataDirIsKept(t *testing.T) {
+	dir := setKubeconfigFiles(t, []string{"config"}, nil)
+	own := sampleConfig("own")
+	if got := DataDir(own.Clusters["own"]); got != "" {
+		t.Errorf("none is noted, got %q", got)
+	}
+	NoteDataDir(own, "/data")
+	if _, err := Merge("own", own); err != nil {
+		t.Fatal(err)
+	}
+	if got := DataDir(mustLoad(t, filepath.Join(dir, "config")).Clusters["own"]); got != "/data" {
+		t.Errorf("got %q", got)
+	}
+}
+
 func TestMergeCreatesFile(t *testing.T) {
 	dir := setKubeconfigFiles(t, []string{"home/.kube/config"}, nil)
 	path := mustMerge(t, "a")

@@ -5,6 +5,7 @@ import (
 	"maps"
 
 	"k8s.io/apimachinery/pkg/runtime"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 )
 
 // extensionName is the name of the extension that contains an ownerMark.
@@ -16,13 +17,27 @@ type ownerMark struct {
 	Previous string `json:"previous,omitempty"`
 	// Created says that the file did not exist before; only on contexts.
 	Created bool `json:"created,omitempty"`
+	// DataDir is the data folder of the control plane; only on clusters.
+	DataDir string `json:"dataDir,omitempty"`
 }
+
+// NoteDataDir notes the data folder of the control plane in all clusters, from which DataDir reads it, also in a copy of the file.
+func NoteDataDir(cfg *clientcmdapi.Config, dir string) {
+	for _, cluster := range cfg.Clusters {
+		m := readOwnerMark(cluster.Extensions)
+		m.DataDir = dir
+		cluster.Extensions = m.addTo(cluster.Extensions)
+	}
+}
+
+// DataDir returns the data folder that is noted in a cluster; "" if none is. It may have been moved or deleted since.
+func DataDir(cluster *clientcmdapi.Cluster) string { return readOwnerMark(cluster.Extensions).DataDir }
 
 // addTo returns a copy of the extensions with the mark.
 func (m ownerMark) addTo(extensions map[string]runtime.Object) map[string]runtime.Object {
 	raw, err := json.Marshal(m)
 	if err != nil {
-		panic(err) // a string and a bool
+		panic(err) // strings and a bool
 	}
 	extensions = maps.Clone(extensions)
 	if extensions == nil {

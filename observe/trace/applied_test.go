@@ -27,3 +27,18 @@ func TestApplyThatCreates(t *testing.T) {
 		}
 	}
 }
+
+// An apply that was to create its object has failed to create it, and the sentence names the field manager as the line does.
+func TestApplyThatFailsToCreate(t *testing.T) {
+	for toCreate, want := range map[bool]string{true: "failed to create Deployment web as field manager argo: 403", false: "failed to patch Deployment web as field manager argo: 403"} {
+		about := deployment("web")
+		records := clientCalls(observe.Called{Verb: "patch", Status: http.StatusForbidden, Error: "exceeded quota", Applied: true, FieldManager: "argo", ToCreate: toCreate})
+		chain, err := Why(records, about, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if text := writeString(t, chain, Text, Style{Width: 200}); chain.What != Refused || strings.Count(text, want) != 2 {
+			t.Errorf("%s, want %q twice:\n%s", chain.What, want, text)
+		}
+	}
+}

@@ -140,3 +140,21 @@ func TestDeletionBySelector(t *testing.T) {
 		t.Errorf("it does not say that there was a selector:\n%s", text)
 	}
 }
+
+// With foreground deletion, the garbage collector removes an object by a patch of its finalizers.
+func TestRemovalByAPatch(t *testing.T) {
+	const collector = "garbage-collector-controller"
+	c := newCluster(t)
+	web := deployment("web")
+	c.clientCall("kubectl (admin)", "create", web, 0)
+	c.react(collector, observe.Updated, web, c.clientCall("kubectl (admin)", "delete", web, 0), web.Key(), func(by *observe.Recorder) {
+		by.Call(&observe.Called{Verb: "patch", Object: web, Status: 200}, func() { c.store(web, true) })
+	})
+	chain, err := Why(c.catchUp(), web, Options{What: Deleted})
+	if err != nil {
+		t.Fatal(err)
+	}
+	checkSays(t, chain, []string{
+		"kubectl (admin) deleted Deployment web; " + collector + " then removed Deployment web.", collector + " patched Deployment web", ", which removed the object",
+	}, "then patched")
+}

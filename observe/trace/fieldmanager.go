@@ -1,13 +1,16 @@
 package trace
 
 import (
+	"strings"
+
 	"github.com/ctrlplane/ctrlplane/internal/words"
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
-// managerNote names the field manager of a server-side apply, unless that is the name of the program, as by default with kubectl.
+// managerNote names the field manager of a server-side apply, unless that is the name of the program, as by default with kubectl,
+// and with Helm, which writes as helm.
 func (n *Node) managerNote() string {
-	if n.FieldManager == "" || n.FieldManager == observe.ProgramOf(n.Controller) {
+	if n.FieldManager == "" || strings.EqualFold(n.FieldManager, observe.ProgramOf(n.Controller)) {
 		return ""
 	}
 	return " as field manager " + words.OneLine(n.FieldManager)

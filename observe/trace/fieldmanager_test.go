@@ -17,6 +17,7 @@ func TestFieldManagers(t *testing.T) {
 	}{
 		"another name":     {observe.Called{Verb: "patch", Applied: true, FieldManager: "argo"}, "patched Deployment web as field manager argo", ""},
 		"its own":          {observe.Called{Verb: "patch", Applied: true, FieldManager: "kubectl"}, "patched Deployment web", ""},
+		"in other case":    {observe.Called{Verb: "patch", Applied: true, FieldManager: "Kubectl"}, "patched Deployment web", ""},
 		"with its own":     {observe.Called{Verb: "patch", Applied: true, FieldManager: "kubectl-shop"}, "patched Deployment web as field manager kubectl-shop", ""},
 		"of a merge patch": {observe.Called{Verb: "patch", FieldManager: "OpenAPI-Generator"}, "patched Deployment web", ""},
 		"an update":        {observe.Called{Verb: "update", FieldManager: "argo"}, "updated Deployment web", ""},

@@ -104,6 +104,7 @@ func (g *graph) addCall(r *observe.Record, c *observe.Called) {
 		Error:           c.Error,
 		BoundTo:         c.BoundTo,
 		Webhooks:        c.Webhooks,
+		ToCreate:        c.ToCreate,
 		Forced:          c.Forced(),
 		Warnings:        c.Warnings,
 

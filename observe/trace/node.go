@@ -91,6 +91,8 @@ type Node struct {
 	Webhooks []observe.Webhook `json:"webhooks,omitempty"`
 	// FieldManager is that of a client's server-side apply.
 	FieldManager string `json:"fieldManager,omitempty"`
+	// ToCreate is set for another write than a create that has failed and was to create its object, as of Called.
+	ToCreate bool `json:"toCreate,omitempty"`
 	// Forced are the conflicts that it has forced, as of Written.
 	Forced *observe.ForcedFields `json:"forced,omitempty"`
 	// Warnings are what the answer to a client's write warns of.

@@ -226,7 +226,7 @@ func (c *Chain) summarize(p phrases) string {
 		s += " " + reason
 	}
 	if removal != nil {
-		s += "; " + p.actor(removal) + " then " + p.shortWrite(removal)
+		s += "; " + p.actor(removal) + " then removed " + p.objectName(removal.Object)
 	}
 	if first != decisive && since.leadsBackTo(first) {
 		s += ". It " + since.likelyFrom(first) + "began when " + p.actor(first) + " " + p.shortWrite(first)
@@ -307,7 +307,7 @@ func (p phrases) shortWrite(n *Node) string {
 	case n.foundGone():
 		return "tried to " + p.requestName(n) + ", which did not exist"
 	case n.Failed && !n.isStored():
-		return "failed to " + p.requestName(n)
+		return "failed to " + p.requestName(n) + n.managerNote()
 	}
 	if n.Verb == "list" {
 		return p.whatWasDone(n) + p.whenListed(n)

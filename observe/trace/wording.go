@@ -67,7 +67,11 @@ func (p phrases) requestName(n *Node) string {
 	case n.isEviction():
 		return "evict " + p.objectName(n.Object)
 	}
-	name := n.Verb + " " + p.targetName(n)
+	verb := n.Verb
+	if n.ToCreate {
+		verb = "create"
+	}
+	name := verb + " " + p.targetName(n)
 	if n.dryRun {
 		name += " in a dry run"
 	}
@@ -87,7 +91,7 @@ func (p phrases) describeWrite(n *Node) string {
 	case n.foundGone():
 		return p.shortWrite(n)
 	case n.Failed && !n.isStored():
-		return fmt.Sprintf("failed to %s: %s", p.requestName(n)+n.managerNote(), p.describeFailure(n))
+		return p.shortWrite(n) + ": " + p.describeFailure(n)
 	}
 	s := p.whatWasDone(n)
 	gone := n.Gone && n.Kind == Call && n.Object.Name != ""

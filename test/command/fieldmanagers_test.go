@@ -42,8 +42,32 @@ func testFieldManagers(t *testing.T, p *program.ControlPlane) {
 	if got := strings.Join(strings.Fields(program.MustRun(t, p.Dir, "trace", "cm/shared")), " "); !strings.Contains(got, "failed to patch ConfigMap shared as field manager argo: 409") {
 		t.Errorf("trace does not name the manager whose apply was refused:\n%s", got)
 	}
+	testRefusedCreation(t, p)
 	testMigration(t, p)
 	testForcedLabel(t, p)
+}
+
+// testRefusedCreation checks that an apply that is refused was to create its object, or to change it, by all that may refuse it.
+func testRefusedCreation(t *testing.T, p *program.ControlPlane) {
+	config := func(namespace, name, data string) string {
+		return `{apiVersion: v1, kind: ConfigMap, metadata: {name: ` + name + `, namespace: ` + namespace + `}, data: {` + data + `}}`
+	}
+	applyText(t, p, config("default", "kept", `k: "1"`), "--server-side")
+	for about, tc := range map[string]struct{ namespace, data, verb string }{
+		"absent":  {"default", `"no/key": ""`, "create"}, // by the validation
+		"kept":    {"default", `"no/key": ""`, "patch"},
+		"nowhere": {"absent", `k: ""`, "create"}, // by the first plugin of all
+	} {
+		cmd := program.Command(t, "--data-dir", p.Dir, "kubectl", "apply", "--server-side", "-f", "-")
+		cmd.Stdin = strings.NewReader(config(tc.namespace, about, tc.data))
+		if _, stderr, code := program.Run(t, cmd); code == 0 {
+			t.Errorf("%s was applied: %s", about, stderr)
+		}
+		got := program.MustRun(t, p.Dir, "why", "cm/"+about, "-n", tc.namespace)
+		if want := " failed to " + tc.verb + " ConfigMap " + about + ": 4"; !strings.Contains(strings.Join(strings.Fields(got), " "), want) {
+			t.Errorf("no %q in:\n%s", want, got)
+		}
+	}
 }
 
 // testMigration checks that kubectl's migration from a client-side apply forces no conflicts, though it takes fields.
