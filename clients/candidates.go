@@ -444,11 +444,11 @@ func (c *candidates) choose(w *write) *event {
 	}
 	for _, list := range [][]*event{queued, ownLast} {
 		if e := c.firstPrompt(list, w); e != nil {
-			return e
+			return c.nearer(e, queued, w)
 		}
 	}
 	if len(queued) > 0 {
-		return c.firstTogether(queued)
+		return c.nearer(c.firstTogether(queued), queued, w)
 	}
 	if e := c.lastOwn(ownLast, w); e != nil {
 		return e
@@ -603,6 +603,25 @@ func (c *candidates) lastOwn(ownLast []*event, w *write) *event {
 		return nil
 	}
 	return last
+}
+
+// nearer returns, in place of another client's change of an object that is only called as the written one, or names that, such as the
+// Endpoints beside it, a queued change of the written object, its owner or what these own, if that is recent, too, or the cause of
+// the last run, if that is of such an object and the run may go on.
+func (c *candidates) nearer(e *event, queued []*event, w *write) *event {
+	if !w.isOthers(e) || e.isRelatedTo(w.object, w.owners) || e.name != w.object.Name && !w.isOnlyNamedBy(e) {
+		return e
+	}
+	for _, other := range slices.Backward(queued) {
+		if w.began.Sub(other.seen()) <= maxPause && other.isRelatedTo(w.object, w.owners) && w.isOthers(other) {
+			return other
+		}
+	}
+	if pause := w.since(c.free); c.last != nil && c.last.isRelatedTo(w.object, w.owners) && pause >= 0 && pause <= maxPause {
+		w.again = c.last
+		return c.last
+	}
+	return e
 }
 
 // firstTogether returns the first of the events for which the program would begin at about the
