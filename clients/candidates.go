@@ -27,6 +27,8 @@ const (
 	slowStart = 300 * time.Millisecond
 	// maxSettle is how long a program may wait after an event before it begins to work.
 	maxSettle = 2 * time.Second
+	// longIdle is more than a sync usually takes.
+	longIdle = 5 * time.Second
 	// oftenWithoutEffect is how many events of a kind must come without a write to be expected at any time.
 	oftenWithoutEffect = 2
 	// burstGap is the time between events that a program sees together.
@@ -106,6 +108,10 @@ func (cl *client) noteBusy(w *write) {
 		return
 	}
 	cl.idle = w.idle
+	if w.since(before.to) > maxWork {
+		cl.noteBurst(w.workBegan)
+	}
+	w.bursts = slices.Clone(cl.bursts)
 	cl.active.extend(w.began, w.answered)
 	if w.began.Sub(before.to) > busyGap {
 		cl.busy.from = w.began
@@ -192,10 +198,17 @@ func (c *candidates) takenFor(e *event) time.Time {
 // object for a while. What it has not written for may still wait in its queue, or be worked on.
 func (c *candidates) isFinished(best *event, w *write) bool {
 	isPending := w.isOthers(best) || best.change == observe.Listed && best.seen().After(w.idle.from)
-	if isPending && !c.free.After(best.seen()) {
+	if isPending && !c.free.After(best.seen()) && !w.deletesLongAfter(best) {
 		return false
 	}
 	return w.since(later(best.seen(), c.free)) > maxWork && !c.isContinuedBy(w)
+}
+
+// deletesLongAfter reports whether the write deletes the object of an event, other than one that it is being deleted, and the program
+// has been idle since that: no key waits then, and a sync seldom works so long for an object that it deletes then.
+func (w *write) deletesLongAfter(e *event) bool {
+	idle := w.idle.to.Sub(later(w.idle.from, e.seen()))
+	return w.deletes && e.isOf(w.object) && !e.deleting && idle > longIdle
 }
 
 // isOthers reports whether an event is of what another client has changed, and a program may work for it.
