@@ -251,7 +251,7 @@ func (w *write) currentRun(related *event, isFinished bool) *event {
 // isOfSameSync reports whether an event is of what a run has made, and may not be what hands over to another controller, as a
 // status or the creation of the written object does: the same sync may go on with the write.
 func (w *write) isOfSameSync(e *event, last *writeRun) bool {
-	if e == nil || e.isOf(w.object) || w.versions.madeStatus(e) {
+	if e == nil || e.isOf(w.object) && !last.isWithin(w) || w.versions.madeStatus(e) {
 		return false
 	}
 	return !w.busy.parallel && w.versions.made(e) && e.seen().After(last.began)
@@ -543,10 +543,15 @@ func (cl *client) pauseLimit() time.Duration {
 }
 
 // isBegunBy reports whether a write that may continue the last run rather begins another one: it changes a version that the
-// program has received after that run and just before the write or, after a pause, another client's change came just before.
+// program has received after that run and just before the write or, after a pause, another client's change came just before, or at any
+// time since that run began if the write is of an object that this has written.
 func (c *candidates) isBegunBy(queued []*event, w *write) bool {
 	ended := later(c.free, c.read)
+	isAgain := slices.Contains(c.last.lastRun(w).targets, w.target)
 	return slices.ContainsFunc(queued, func(e *event) bool {
+		if isAgain && w.isOthers(e) {
+			return true
+		}
 		since, pause := w.began.Sub(e.seen()), w.since(ended)
 		return e.seen().After(ended) && (e == w.baseEvent && since <= promptTime/2 || since <= busyGap && w.isOthers(e) && pause > w.client.pauseLimit())
 	})

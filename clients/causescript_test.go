@@ -291,6 +291,8 @@ func TestCausesOfScriptedPrograms(t *testing.T) {
 		"refused evictions by a ticker":     {playRefusedUpdater, tally{right: 4}},
 		"statuses by a ticker":              {func(s *script) { playRecommender(s, 0) }, tally{right: 11}},
 		"statuses by a slower ticker":       {func(s *script) { playRecommender(s, 150) }, tally{right: 11}},
+		"an object twice in a sync":         {func(s *script) { playWholeSyncs(s, false) }, tally{right: 5}},
+		"twice in a sync by a timer":        {func(s *script) { playWholeSyncs(s, true) }, tally{right: 5}},
 		"a deletion in a slow sync":         {playSlowDeletion, tally{right: 2}},
 		"a user's regular changes":          {func(s *script) { playRegularChanges(s, 4) }, tally{right: 8}},
 		"a user's regular changes, slower":  {func(s *script) { playRegularChanges(s, 1500) }, tally{right: 8}},
