@@ -27,6 +27,8 @@ const (
 	slowStart = 300 * time.Millisecond
 	// maxSettle is how long a program may wait after an event before it begins to work.
 	maxSettle = 2 * time.Second
+	// longIdle is more than a sync usually takes.
+	longIdle = 5 * time.Second
 	// oftenWithoutEffect is how many events of a kind must come without a write to be expected at any time.
 	oftenWithoutEffect = 2
 	// burstGap is the time between events that a program sees together.
@@ -106,6 +108,10 @@ func (cl *client) noteBusy(w *write) {
 		return
 	}
 	cl.idle = w.idle
+	if w.since(before.to) > maxWork {
+		cl.noteBurst(w.workBegan)
+	}
+	w.bursts = slices.Clone(cl.bursts)
 	cl.active.extend(w.began, w.answered)
 	if w.began.Sub(before.to) > busyGap {
 		cl.busy.from = w.began
@@ -192,10 +198,17 @@ func (c *candidates) takenFor(e *event) time.Time {
 // object for a while. What it has not written for may still wait in its queue, or be worked on.
 func (c *candidates) isFinished(best *event, w *write) bool {
 	isPending := w.isOthers(best) || best.change == observe.Listed && best.seen().After(w.idle.from)
-	if isPending && !c.free.After(best.seen()) {
+	if isPending && !c.free.After(best.seen()) && !w.deletesLongAfter(best) {
 		return false
 	}
 	return w.since(later(best.seen(), c.free)) > maxWork && !c.isContinuedBy(w)
+}
+
+// deletesLongAfter reports whether the write deletes the object of an event, other than one that it is being deleted, and the program
+// has been idle since that: no key waits then, and a sync seldom works so long for an object that it deletes then.
+func (w *write) deletesLongAfter(e *event) bool {
+	idle := w.idle.to.Sub(later(w.idle.from, e.seen()))
+	return w.deletes && e.isOf(w.object) && !e.deleting && idle > longIdle
 }
 
 // isOthers reports whether an event is of what another client has changed, and a program may work for it.
@@ -238,7 +251,7 @@ func (w *write) currentRun(related *event, isFinished bool) *event {
 // isOfSameSync reports whether an event is of what a run has made, and may not be what hands over to another controller, as a
 // status or the creation of the written object does: the same sync may go on with the write.
 func (w *write) isOfSameSync(e *event, last *writeRun) bool {
-	if e == nil || e.isOf(w.object) || w.versions.madeStatus(e) {
+	if e == nil || e.isOf(w.object) && !last.isWithin(w) || w.versions.madeStatus(e) {
 		return false
 	}
 	return !w.busy.parallel && w.versions.made(e) && e.seen().After(last.began)
@@ -444,11 +457,11 @@ func (c *candidates) choose(w *write) *event {
 	}
 	for _, list := range [][]*event{queued, ownLast} {
 		if e := c.firstPrompt(list, w); e != nil {
-			return e
+			return c.nearer(e, queued, w)
 		}
 	}
 	if len(queued) > 0 {
-		return c.firstTogether(queued)
+		return c.nearer(c.firstTogether(queued), queued, w)
 	}
 	if e := c.lastOwn(ownLast, w); e != nil {
 		return e
@@ -530,10 +543,15 @@ func (cl *client) pauseLimit() time.Duration {
 }
 
 // isBegunBy reports whether a write that may continue the last run rather begins another one: it changes a version that the
-// program has received after that run and just before the write or, after a pause, another client's change came just before.
+// program has received after that run and just before the write or, after a pause, another client's change came just before, or at any
+// time since that run began if the write is of an object that this has written.
 func (c *candidates) isBegunBy(queued []*event, w *write) bool {
 	ended := later(c.free, c.read)
+	isAgain := slices.Contains(c.last.lastRun(w).targets, w.target)
 	return slices.ContainsFunc(queued, func(e *event) bool {
+		if isAgain && w.isOthers(e) {
+			return true
+		}
 		since, pause := w.began.Sub(e.seen()), w.since(ended)
 		return e.seen().After(ended) && (e == w.baseEvent && since <= promptTime/2 || since <= busyGap && w.isOthers(e) && pause > w.client.pauseLimit())
 	})
@@ -603,6 +621,25 @@ func (c *candidates) lastOwn(ownLast []*event, w *write) *event {
 		return nil
 	}
 	return last
+}
+
+// nearer returns, in place of another client's change of an object that is only called as the written one, or names that, such as the
+// Endpoints beside it, a queued change of the written object, its owner or what these own, if that is recent, too, or the cause of
+// the last run, if that is of such an object and the run may go on.
+func (c *candidates) nearer(e *event, queued []*event, w *write) *event {
+	if !w.isOthers(e) || e.isRelatedTo(w.object, w.owners) || e.name != w.object.Name && !w.isOnlyNamedBy(e) {
+		return e
+	}
+	for _, other := range slices.Backward(queued) {
+		if w.began.Sub(other.seen()) <= maxPause && other.isRelatedTo(w.object, w.owners) && w.isOthers(other) {
+			return other
+		}
+	}
+	if pause := w.since(c.free); c.last != nil && c.last.isRelatedTo(w.object, w.owners) && pause >= 0 && pause <= maxPause {
+		w.again = c.last
+		return c.last
+	}
+	return e
 }
 
 // firstTogether returns the first of the events for which the program would begin at about the

@@ -82,7 +82,7 @@ func (w *write) findCause(c *candidates) (cause *event, woken bool) {
 	} else if cause, woken = w.choose(c); w.busy.late && cause != nil && !w.isOnlyReason(cause, c) {
 		cause = nil
 	}
-	if cause != nil && (w.mayFollowFromOwner(cause) || w.mayBeginItself(cause, c) || w.reported && !w.followsSoon(cause)) {
+	if cause != nil && (w.isOfTicker(cause) || w.mayFollowFromOwner(cause) || w.mayBeginItself(cause, c) || w.reported && !w.followsSoon(cause)) {
 		cause = nil
 	}
 	return cause, woken
@@ -378,6 +378,7 @@ type write struct {
 	versions     *ownVersions
 	busy         period       // the last one before the write
 	idle         idlePeriod   // the last one before the write
+	bursts       []time.Time  // when the last ones began, with the one of the write
 	runs         []startedRun // the last ones, some of which may have begun after the write
 	heldReads    heldTimes    // before the write
 }
@@ -395,8 +396,8 @@ func newWrite(r *request, answer recording.ResponseSummary) *write {
 	w := &write{
 		process: r.process, object: c.Object, target: c.Object.GroupResource() + "/" + c.Subresource + "/" + c.Object.Key(),
 		began: c.Began, answered: c.Began.Add(c.Took), failed: c.IsFailure(), isStatus: c.Subresource == "status", conflict: c.Conflict, routine: c.IsRoutine(),
-		deletes: c.Verb == "delete" || c.Verb == "deletecollection",
-		existed: c.Verb != "create" && !observe.Creates(c.Verb, c.Subresource, c.Status) && c.Status != http.StatusNotFound,
+		deletes: c.Verb == "delete" || c.Verb == "deletecollection" || c.Verb == "create" && c.Subresource == "eviction",
+		existed: !observe.Creates(c.Verb, c.Subresource, c.Status) && c.Status != http.StatusNotFound,
 	}
 	w.conflict, w.held = w.conflict && !c.IsInjected(), c.Held > 0
 	w.conn, w.forUser = r.req.RemoteAddr, forUser(c)

@@ -75,6 +75,7 @@ type client struct {
 	gets       [keptGets]get          // in a ring
 	nextGet    int
 	pauses     []time.Duration // the last ones within runs of writes
+	bursts     []time.Time     // when the last ones began of the times in which it was not idle: see noteBurst
 	begun      []bool          // of the last runs of writes, whether they began long after their causes although the client was idle
 	active     period          // in which it has made one request after the other, reads included
 	// heldWrites and heldReads are the times in which calls were held.
@@ -233,7 +234,7 @@ func (cl *client) addWatch(w *watch) {
 	cl.mu.Lock()
 	if len(cl.watches) == 0 && w.conn != cl.endedConn { // of a process that has begun
 		cl.watchBegan = w.Since
-		cl.begun, cl.busy.late = nil, false
+		cl.begun, cl.busy.late, cl.bursts = nil, false, nil
 	}
 	var before []*watch
 	for _, ended := range cl.ended {

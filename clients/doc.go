@@ -16,7 +16,7 @@
 //     frames.go are for watches, unopened.go for lists before them, polls.go for lists in place of them, unanswered.go for
 //     writes until their answer;
 //   - which event a write follows from: cause.go, with eventcollector.go, candidates.go, relation.go, writerun.go, sharedobjects.go,
-//     heldtime.go, otherusers.go, and restore.go, after which none does;
+//     heldtime.go, bursts.go, otherusers.go, and restore.go, after which none does;
 //   - what a client reports about its own controllers: report.go is the wire format, reports.go and reportlists.go
 //     take it; session.go, reportedstate.go, reportedcontroller.go and reportedrecord.go keep what it says;
 //   - interventions: interventions.go in clients, controllerinterventions.go in controllers that clients report, keep.go

@@ -23,6 +23,7 @@ type writeRun struct {
 	prompt   bool             // it began soon after what another client had changed
 	woken    bool             // the written objects are not related to that of the event: several workers may write
 	made     string           // the version that the last write has made
+	whole    bool             // the first write has changed nothing: a sync of the program writes all its objects, the first one first
 	targets  []string         // at most maxTargets
 	wrote    []objectMentions // how the objects of these are named
 	names    namespacedNames  // in what the last write has written
@@ -126,8 +127,17 @@ func (r *writeRun) isContinuedBy(w *write, read time.Time, limit time.Duration) 
 		return false
 	}
 	hasRead := !w.read.Before(r.taken.Add(-handlerDelay)) && w.read.Before(r.last)
-	return (!r.failed || hasRead) && !slices.Contains(r.targets, w.target)
+	return (!r.failed || hasRead) && (!slices.Contains(r.targets, w.target) || r.isWithin(w))
 }
+
+// isWithoutEffect reports whether the write has updated an object to what it was.
+func (w *write) isWithoutEffect() bool {
+	return w.base != "" && w.made == "" && w.existed && !w.failed && !w.dryRun
+}
+
+// isWithin reports whether the run goes on although the write is of an object that it has written: another sync would begin with
+// the first object.
+func (r *writeRun) isWithin(w *write) bool { return r.whole && w.target != r.targets[0] && !w.isStatus }
 
 func earlier(a, b time.Time) time.Time {
 	if a.Before(b) {
@@ -180,7 +190,7 @@ func (e *event) noteWrite(w *write, c *candidates, woken bool) (begins bool) {
 	r := e.runOf(w.client)
 	continues := (w.again == e || r.isContinuedBy(w, c.read, maxPause)) && len(r.targets) < maxTargets
 	if begins = !continues; begins {
-		r = writeRun{by: w.client.name, taken: taken, began: w.began, woken: woken, prompt: w.isOthers(e) && w.began.Sub(later(e.at, e.unseen)) <= promptTime}
+		r = writeRun{by: w.client.name, taken: taken, began: w.began, woken: woken, whole: w.isWithoutEffect(), prompt: w.isOthers(e) && w.began.Sub(later(e.at, e.unseen)) <= promptTime}
 	}
 	r.last = later(r.last, w.began)
 	r.answered, r.failed, r.made = later(r.answered, w.answered), w.failed, w.made

@@ -13,8 +13,8 @@ func (n *Node) marks(o *observe.Object) bool {
 	return n.Marked && placeOf(n.Object) == placeOf(o) || n.Verb == "deletecollection" && wrote && !deleted
 }
 
-// linkRemovals links the removals of objects by clients that react to events, and of which no cause is known, to the deletes that
-// have marked the objects: without its mark, an object stays when its last finalizer is removed.
+// linkRemovals links the removals of objects by those that react to events to the deletes that have marked the objects, if nothing
+// since then is known to be the reason: without its mark, an object stays when its last finalizer is removed.
 func (g *graph) linkRemovals() {
 	marked := map[place]*Node{}
 	for _, c := range slices.SortedFunc(slices.Values(g.calls), compareEnd) {
@@ -26,14 +26,51 @@ func (g *graph) linkRemovals() {
 				delete(marked, at)
 			case w.Deleted:
 				delete(marked, at)
-				if mark != nil && c.unexplained != nil && c.causedBy == nil && c.Verb != "delete" && c.Verb != "deletecollection" {
-					c.setCause(mark, Likely, ByDeletion)
+				if mark != nil && c.Verb != "delete" && c.Verb != "deletecollection" {
+					if n := c.unrelatedTo(mark); n != nil && !mark.descendsFrom(map[*Node]bool{n: true}) {
+						n.setCause(mark, Likely, ByDeletion)
+					}
 				}
 			case mark == nil && (c.Marked && at == placeOf(c.Object) || c.Verb == "deletecollection"):
 				marked[at] = c
 			}
 		}
 	}
+}
+
+// unrelatedTo returns the node that follows from the delete that has marked the object which n has removed, although the records say
+// otherwise or nothing; nil if n follows from it already, or from what has happened since. A program that was down, or stood by,
+// while the object was deleted finds that when it starts, or begins to lead, whatever has queued the key.
+func (n *Node) unrelatedTo(mark *Node) *Node {
+	switch {
+	case n.causedBy == nil && n.unexplained != nil:
+		return n
+	case n.causedBy == nil || n.descendsFrom(map[*Node]bool{mark: true}):
+		return nil
+	}
+	for at := n; at.causedBy != nil; at = at.causedBy {
+		switch p := at.causedBy; {
+		case p.Kind == Event && p.Change == observe.Listed:
+			if at.Kind == Sync && at.Key == n.Object.Key() {
+				return at
+			}
+			return n
+		case p.isWrite() && p.Controller != n.Controller:
+			if first := p.first(); n.isLikely() && !(first.isByUser() && first.Time.After(mark.Time)) {
+				return n
+			}
+			return nil
+		}
+	}
+	return nil
+}
+
+// first returns the first known cause of n.
+func (n *Node) first() *Node {
+	for n.causedBy != nil {
+		n = n.causedBy
+	}
+	return n
 }
 
 // decisive returns the delete that has marked the object, if n has removed it for that, and n

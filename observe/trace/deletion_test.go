@@ -1,6 +1,7 @@
 package trace
 
 import (
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -122,6 +123,89 @@ func TestRemovalFollowsFromTheDeletion(t *testing.T) {
 			checkSays(t, chain, []string{"kubectl (admin) deleted Deployment web", operator + " "}, "not known")
 		})
 	}
+}
+
+// An operator that was down, or stood by, while an object was deleted removes the last finalizer when it works again. Whatever it
+// has found or received then, the deletion is the reason, unless a user has changed something since.
+func TestRemovalAtAStartFollowsFromTheDeletion(t *testing.T) {
+	const operator, began = "operator (admin)", "began when kubectl (admin) deleted Deployment web."
+	web, hold, child, owned := deployment("web"), deployment("hold"), pod("child"), pod("owned")
+	for name, test := range map[string]struct {
+		remove func(c *cluster, before, marked, after string)
+		want   string
+	}{
+		"an owned object found at the start": {func(c *cluster, before, _, _ string) {
+			c.clientRemoval(operator, web, c.watched(operator, observe.Listed, child, before))
+		}, began},
+		"a later version found at the start": {func(c *cluster, _, _, after string) {
+			c.clientRemoval(operator, web, c.watched(operator, observe.Listed, web, after))
+		}, began},
+		"an event for a standby": {func(c *cluster, before, _, _ string) {
+			var version string
+			c.react("pod-controller", observe.Added, child, before, child.Key(), func(by *observe.Recorder) { version = c.write(by, "update", child, "status") })
+			c.clientRemoval(operator, web, c.watched(operator, observe.Updated, child, version))
+		}, began},
+		"a user's change since": {func(c *cluster, _, _, _ string) {
+			changed := c.clientCall("kubectl (admin)", "update", hold, 0)
+			c.clientRemoval(operator, web, c.watched(operator, observe.Updated, hold, changed))
+		}, "It likely began when kubectl (admin) updated Deployment hold."},
+		"in a sync": {func(c *cluster, before, _, _ string) {
+			c.react(operator+"/web", observe.Listed, child, before, web.Key(), func(by *observe.Recorder) { c.remove(by, web) })
+		}, began},
+		"in a sync of another object": {func(c *cluster, before, _, _ string) {
+			c.react(operator+"/web", observe.Listed, child, before, child.Key(), func(by *observe.Recorder) { c.remove(by, web) })
+		}, began},
+		"in the second sync": {func(c *cluster, before, _, _ string) {
+			var version string
+			c.react(operator+"/web", observe.Listed, child, before, web.Key(), func(by *observe.Recorder) { version = c.write(by, "update", web, "status") })
+			c.react(operator+"/web", observe.Updated, web, version, web.Key(), func(by *observe.Recorder) { c.remove(by, web) })
+		}, began},
+		"in a sync because of a change since": {func(c *cluster, _, _, _ string) {
+			changed := c.clientCall("kubectl (admin)", "update", hold, 0)
+			c.react(operator+"/web", observe.Updated, hold, changed, web.Key(), func(by *observe.Recorder) { c.remove(by, web) })
+		}, "It began when kubectl (admin) updated Deployment hold."},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := newCluster(t)
+			c.clientCall("kubectl (admin)", "create", web, 0)
+			before := c.clientCall("kubectl (admin)", "create", child, 0)
+			marked := c.clientCall("kubectl (admin)", "delete", web, 0)
+			after := c.clientCall("kubectl (admin)", "patch", web, 0)
+			test.remove(c, before, marked, after)
+			c.react("garbage-collector-controller", observe.Deleted, web, strconv.Itoa(c.revision), owned.Key(), func(by *observe.Recorder) {
+				by.Call(&observe.Called{Verb: "delete", Object: owned, Status: 200}, func() { c.store(owned, true) })
+			})
+			records := c.catchUp()
+			chain, err := Why(records, owned, Options{What: Deleted})
+			if err != nil {
+				t.Fatal(err)
+			}
+			checkSays(t, chain, []string{"deleted Pod owned because Deployment web was deleted.", test.want}, "created")
+			if test.want != began {
+				return
+			}
+			chain, err = Why(records, web, Options{What: Deleted})
+			if err != nil {
+				t.Fatal(err)
+			}
+			checkSays(t, chain, []string{"kubectl (admin) deleted Deployment web; " + operator}, "because")
+		})
+	}
+}
+
+// clientRemoval removes an object as a client that has an event as its likely cause.
+func (c *cluster) clientRemoval(who string, o observe.Object, cause uint64) {
+	var version string
+	wrote := serve(who, func() { version = c.store(o, true) })
+	c.observer.Append(&observe.Called{
+		Controller: who, Client: &observe.Caller{}, Verb: "update", Object: o, Status: 200, ResourceVersion: version,
+		Began: time.Now(), Took: time.Microsecond, Wrote: wrote, Cause: cause,
+	})
+}
+
+// remove removes an object, with its last finalizer, as a part of a sync.
+func (c *cluster) remove(by *observe.Recorder, o observe.Object) {
+	by.Call(&observe.Called{Verb: "update", Object: o, Status: 200}, func() { c.store(o, true) })
 }
 
 // A delete of a collection with a selector deletes what matches, not every object.

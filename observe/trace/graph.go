@@ -76,10 +76,11 @@ func newGraph(records []observe.Record, about observe.Object, o Options) *graph 
 	g.linkNodeTimers()
 	g.linkInstances(writes)
 	g.linkDefinitions(writes)
-	g.linkRemovals()
-	g.noteAbsentOwners(o.Missed)
 	g.nodes = slices.Concat(writes, g.calls, g.events, g.syncs)
 	slices.SortStableFunc(g.nodes, compareTime)
+	g.breakCycles()
+	g.linkRemovals() // follows the causes
+	g.noteAbsentOwners(o.Missed)
 	return g
 }
 

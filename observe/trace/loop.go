@@ -95,7 +95,6 @@ func (r *repetition) follow(earlier repetition, pause time.Duration) {
 // because of its event, and a client changes an object again because of what followed from its change.
 func Loops(records []observe.Record, since time.Time) []Loop {
 	g := newGraph(records, observe.Object{}, Options{})
-	g.breakCycles()
 	productive := map[*Node]bool{} // also the syncs whose calls are
 	for _, c := range g.calls {
 		if c.isProgress() {

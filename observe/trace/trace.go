@@ -75,7 +75,6 @@ var ErrNoRecords = errors.New("no such object in the recorded history")
 // a change of a Node: its binding is a root, too. Records are in order of Seq.
 func Build(records []observe.Record, about observe.Object, o Options) (*Tree, error) {
 	g := newGraph(records, about, o)
-	g.breakCycles()
 	mine := map[*Node]bool{}
 	for _, n := range g.nodes {
 		if n.Object != nil && n.isAbout(about) {

@@ -81,7 +81,6 @@ type Chain struct {
 // Why traces a change of an object back to its causes. Records are in order of Seq.
 func Why(records []observe.Record, about observe.Object, o Options) (*Chain, error) {
 	g := newGraph(records, about, o)
-	g.breakCycles()
 	mine := slices.DeleteFunc(slices.Clone(g.nodes), func(n *Node) bool { return n.Object == nil || !n.isAbout(about) })
 	if len(mine) == 0 {
 		return nil, noRecordsError(about, o)
