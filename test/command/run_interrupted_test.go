@@ -28,9 +28,9 @@ func TestInterruptedRunHasNotPassed(t *testing.T) {
 		reason  string
 	}{
 		"it ends the command":       {[]string{"--report=out"}, "echo begun; exec sleep 1000", true, 143, interrupted, "the command was ended by SIGTERM, which ctrlplane received"},
-		"handled":                   {[]string{"--report=out", "--settle", "--healthy"}, "trap 'exit 0' TERM; " + idleScript + "echo begun; wait", true, 143, interrupted, "the command exited with code 0 after SIGTERM"},
-		"handled, not judged":       {nil, "trap 'exit 0' TERM; " + idleScript + "echo begun; wait", true, 0, "", "ctrlplane: SIGTERM received, sent to the command"},
-		"handled with another code": {[]string{"--report=out"}, "trap 'exit 5' TERM; " + idleScript + "echo begun; wait", true, 5, interrupted, "the command exited with code 5 after SIGTERM"},
+		"handled":                   {[]string{"--report=out", "--settle", "--healthy"}, idleScript + "trap 'exit 0' TERM; echo begun; wait", true, 143, interrupted, "the command exited with code 0 after SIGTERM"},
+		"handled, not judged":       {nil, idleScript + "trap 'exit 0' TERM; echo begun; wait", true, 0, "", "ctrlplane: SIGTERM received, sent to the command"},
+		"handled with another code": {[]string{"--report=out"}, idleScript + "trap 'exit 5' TERM; echo begun; wait", true, 5, interrupted, "the command exited with code 5 after SIGTERM"},
 		"sent by another process":   {[]string{"--report=out"}, "echo begun; kill -TERM $$", false, 143, "failed with exit code 143", "the command was ended by signal 15 (SIGTERM), which ctrlplane has not sent"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -290,8 +290,8 @@ func TestRunWithoutStdinAndEnvironment(t *testing.T) {
 	requireNothingLeft(t, cmd)
 }
 
-// idleScript starts a background process to wait for: a waiting shell handles
-// signals at once.
+// idleScript starts a background process to wait for: a waiting shell handles signals at once. It comes before a trap, as a
+// signal to the group is lost in a child of dash that has the handler of the trap until it executes the program.
 const idleScript = "sleep 60 </dev/null >/dev/null 2>&1 & "
 
 func TestRunForwardsSignals(t *testing.T) {
@@ -302,7 +302,7 @@ func TestRunForwardsSignals(t *testing.T) {
 		code         int
 	}{
 		// SIGINT is in TestRunReportAfterInterrupt.
-		{"SIGTERM, handled with an exit code", "trap 'exit 5' TERM; " + idleScript + "echo $$; wait", syscall.SIGTERM, 5},
+		{"SIGTERM, handled with an exit code", idleScript + "trap 'exit 5' TERM; echo $$; wait", syscall.SIGTERM, 5},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
@@ -483,7 +483,7 @@ func TestSignalsForTheCommandWhileSettling(t *testing.T) {
 func TestRunGracePeriods(t *testing.T) {
 	t.Parallel()
 	stubborn, timeout := startRunBeyondTimeout(t, "trap 'echo ignored' TERM; echo 1; while :; do sleep 0.5; done")
-	r := startRun(t, minimal("--leader-elect", "--", "sh", "-c", "trap 'echo terminated; exit 0' TERM; "+idleScript+strings.TrimSuffix(reportScript, "exec cat")+"wait")...)
+	r := startRun(t, minimal("--leader-elect", "--", "sh", "-c", idleScript+"trap 'echo terminated; exit 0' TERM; "+strings.TrimSuffix(reportScript, "exec cat")+"wait")...)
 	client, _ := r.readClient(t)
 	leases := client.CoordinationV1().Leases("kube-system")
 	testutil.Await(t, "loss of the lease", func() bool {

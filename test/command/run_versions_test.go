@@ -129,7 +129,7 @@ func TestRunVersionsInterrupted(t *testing.T) {
 
 func TestRunVersionsForwardSignalsForTheCommand(t *testing.T) {
 	t.Parallel()
-	r := startRun(t, minimal("--kubernetes", "1.36,1.37", "--jobs", "2", "--", "sh", "-c", "trap 'exit 7' USR1; "+idleScript+"echo begun; wait")...)
+	r := startRun(t, minimal("--kubernetes", "1.36,1.37", "--jobs", "2", "--", "sh", "-c", idleScript+"trap 'exit 7' USR1; echo begun; wait")...)
 	for range 2 {
 		if line := r.readLine(t); !strings.HasSuffix(line, "] begun") {
 			t.Fatalf("got %q", line)
