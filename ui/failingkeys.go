@@ -31,7 +31,7 @@ func describeFailingKeys(now observe.Snapshot, records []observe.Record, about o
 // hasError reports whether a text has the error of a key, as a part of its own: a short one, such as "EOF", may be within words.
 // Of the objects that upstream names after that of the key, the error names another one at each attempt.
 func hasError(text string, f observe.FailingKey) bool {
-	generated := regexp.MustCompile(regexp.QuoteMeta(path.Base(f.Key)) + `-[bcdfghjklmnpqrstvwxz2456789]{5}\b`)
+	generated := regexp.MustCompile(regexp.QuoteMeta(words.OneLine(path.Base(f.Key))) + `-[bcdfghjklmnpqrstvwxz2456789]{5}\b`)
 	normalize := func(s string) string {
 		return strings.TrimSuffix(generated.ReplaceAllLiteralString(words.OneLine(s), "GENERATED"), ".")
 	}

@@ -293,6 +293,9 @@ func TestWhySaysAnErrorWithAGeneratedNameOnce(t *testing.T) {
 			t.Errorf("%s: want %t", problem, want)
 		}
 	}
+	if !hasError("FailedCreate: a\xff", observe.FailingKey{Key: "\xff", Error: "a\xff"}) {
+		t.Error("an error that is not UTF-8 is not found")
+	}
 }
 
 // The error of a key that fails is said once: the condition of an object often has it.
