@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apiserver/pkg/admission"
 	"k8s.io/apiserver/pkg/admission/plugin/namespace/lifecycle"
@@ -49,7 +50,7 @@ func (p webhookPlugin) Admit(ctx context.Context, a admission.Attributes, o admi
 	if next, ok := p.Interface.(admission.MutationInterface); ok {
 		noted := &notedAttributes{Attributes: a}
 		err := next.Admit(ctx, noted, o)
-		if err != nil && noted.unchanged != "" && !strings.Contains(err.Error(), `webhook "`) {
+		if noted.unchanged != "" && apierrors.IsInternalError(err) && !strings.Contains(err.Error(), `webhook "`) {
 			noteWebhook(observe.Webhook{Name: noted.unchanged, Outcome: observe.WebhookUnapplied})
 		}
 		return err
@@ -72,16 +73,18 @@ type notedAttributes struct {
 	// whether the patch changed the object follows. Mutating webhooks are called one after the other.
 	patch      []string
 	patchRound string
-	// unchanged is the last mutating webhook, if it has not changed the object. If the plugin fails then, the webhook refuses the write
-	// or cannot be called, and the error names it, or its answer cannot be applied, and the error does not.
+	// unchanged is the last mutating webhook, if it has not changed the object. If its answer cannot be applied, the plugin fails with
+	// an internal error that does not name it. The errors of a refusal and of a call do, and those of match conditions, of
+	// a request that the client ended and of the last conversion are not internal ones.
 	unchanged string
 }
 
 // AddAnnotation implements admission.Attributes.
 func (a *notedAttributes) AddAnnotation(key, value string) error {
 	switch {
-	case strings.HasPrefix(key, validatingwebhook.ValidatingAuditAnnotationFailedOpenKeyPrefix),
-		strings.HasPrefix(key, mutatingwebhook.MutationAuditAnnotationFailedOpenKeyPrefix):
+	case strings.HasPrefix(key, validatingwebhook.ValidatingAuditAnnotationFailedOpenKeyPrefix): // concurrently
+		noteWebhook(observe.Webhook{Name: value, Outcome: observe.WebhookIgnored})
+	case strings.HasPrefix(key, mutatingwebhook.MutationAuditAnnotationFailedOpenKeyPrefix):
 		a.unchanged = ""
 		noteWebhook(observe.Webhook{Name: value, Outcome: observe.WebhookIgnored})
 	case strings.HasPrefix(key, mutatingwebhook.MutationAuditAnnotationPrefix):

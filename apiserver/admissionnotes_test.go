@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apiserver/pkg/admission"
 	mutatingwebhook "k8s.io/apiserver/pkg/admission/plugin/webhook/mutating"
@@ -122,20 +123,29 @@ func (p failingPlugin) Admit(_ context.Context, a admission.Attributes, _ admiss
 	return p.err
 }
 
-// The error of a patch that cannot be applied does not name the webhook.
+// The error of a patch that cannot be applied does not name the webhook. Others do not either: of the next webhook's match conditions,
+// of a request that the client ended, and of the conversion after the last webhook.
 func TestUnappliedAnswersAreNoted(t *testing.T) {
-	for text, want := range map[string][]observe.Webhook{
-		"Internal error occurred: replace operation does not apply: doc is missing path: /spec/nope/x: missing value": {{Name: "last.example.com", Outcome: observe.WebhookUnapplied}},
-		`admission webhook "last.example.com" denied the request`:                                                     nil,
-		`Internal error occurred: failed calling webhook "next.example.com": failed to call webhook: EOF`:             nil,
+	configMaps := schema.GroupResource{Resource: "configmaps"}
+	unapplied := []observe.Webhook{{Name: "last.example.com", Outcome: observe.WebhookUnapplied}}
+	for name, tc := range map[string]struct {
+		err  error
+		want []observe.Webhook
+	}{
+		"patch":      {apierrors.NewInternalError(errors.New("replace operation does not apply: doc is missing path: /spec/nope/x: missing value")), unapplied},
+		"refusal":    {apierrors.NewForbidden(configMaps, "x", errors.New(`admission webhook "last.example.com" denied the request`)), nil},
+		"call":       {apierrors.NewInternalError(errors.New(`failed calling webhook "next.example.com": failed to call webhook: EOF`)), nil},
+		"conditions": {apierrors.NewForbidden(configMaps, "x", errors.New(`expression 'object.data.nope == "x"' resulted in error: no such key: nope`)), nil},
+		"ended":      {apierrors.NewTimeoutError("request did not complete within requested timeout", 0), nil},
+		"conversion": {errors.New("converting (v1.Site) to (v2.Site): unknown conversion"), nil},
 	} {
-		plugin := notingPlugin(failingPlugin{err: errors.New(text)}, mutatingwebhook.PluginName)
+		plugin := notingPlugin(failingPlugin{err: tc.err}, mutatingwebhook.PluginName)
 		write := admission.NewAttributesRecord(nil, nil, schema.GroupVersionKind{}, "", "", schema.GroupVersionResource{}, "", admission.Create, nil, false, nil)
 		var served observe.ServedCall
 		var err error
 		served.Serve("client", func() { err = plugin.(admission.MutationInterface).Admit(t.Context(), write, nil) })
-		if got := served.Webhooks(); err == nil || err.Error() != text || !reflect.DeepEqual(got, want) {
-			t.Errorf("%s: got %+v, %v", text, got, err)
+		if got := served.Webhooks(); !errors.Is(err, tc.err) || !reflect.DeepEqual(got, tc.want) {
+			t.Errorf("%s: got %+v, %v", name, got, err)
 		}
 	}
 }

@@ -106,7 +106,8 @@ func TestHandlerWithoutAnswer(t *testing.T) {
 	}
 }
 
-// A read whose client has gone is not an error of the client, though upstream answers it with one, as a request for a log.
+// A watch or a log that the client has ended is not an error of the client, though upstream answers it with one. A list or a get is: the
+// client may have ended it at its own time limit.
 func TestClientEndsARead(t *testing.T) {
 	for name, tc := range map[string]struct {
 		path     string
@@ -116,7 +117,9 @@ func TestClientEndsARead(t *testing.T) {
 	}{
 		"a log":        {"/api/v1/namespaces/ns/pods/web/log", context.Canceled, http.StatusInternalServerError, true},
 		"a watch":      {sites + "?watch=1", context.Canceled, http.StatusInternalServerError, true},
-		"no answer":    {sites, context.Canceled, 0, true},
+		"no answer":    {sites + "?watch=1", context.Canceled, 0, true},
+		"a slow list":  {sites, context.Canceled, http.StatusInternalServerError, false},
+		"a slow get":   {sites + "/x", context.Canceled, 0, false},
 		"it waits":     {sites, nil, http.StatusInternalServerError, false},
 		"it is late":   {sites, context.DeadlineExceeded, http.StatusGatewayTimeout, false},
 		"at the stop":  {sites, http.ErrServerClosed, 0, false},

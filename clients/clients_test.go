@@ -274,6 +274,7 @@ func TestProgramNames(t *testing.T) {
 		"my tool": "my", "::error::broken/1": "error::broken", "##[error]broken": "error]broken", "::": "unknown program", "_x": "_x",
 		"HashiCorp/1.0 Terraform/1.11.4": "Terraform", "terraform-provider-kubernetes_v2.38.0_x5/v0.0.0 (linux/amd64)": "Terraform",
 		"HashiCorp/1.0 Vault/1.20.0": "HashiCorp", "terraform/v1": "terraform", "AnsiballZ_k8s_scale.py": "ansible",
+		"ansible-playbook": "ansible", "ansible-operator/v1": "ansible-operator",
 	} {
 		if got := programName(agent); got != want {
 			t.Errorf("%q: %q, want %q", agent, got, want)

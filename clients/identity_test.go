@@ -104,7 +104,7 @@ func TestProgramOfGenericAgent(t *testing.T) {
 	for peer, want := range map[string]string{
 		"operator.py": "operator.py", "site_operator": "site_operator", "": "undici", "...": "undici",
 		"op (root).py": "op", "a\x1b[31m\n.py": "a[31m.py", "::error::op.py": "error::op.py",
-		"AnsiballZ_k8s.py": "ansible",
+		"AnsiballZ_k8s.py": "ansible", "ansible-playbook": "ansible", "ansible-operator": "ansible-operator",
 	} {
 		id := identity{userAgent: "undici", user: "admin", peer: peer}
 		if got := clientName(id); got != want+" (admin)" {

@@ -22,6 +22,7 @@ var programFamilies = []struct{ prefix, program string }{
 	{"HashiCorp/1.0 Terraform/", "Terraform"}, // its providers, also with OpenTofu
 	{"terraform-provider-", "Terraform"},      // their requests for kubernetes_manifest
 	{"AnsiballZ_", "ansible"},                 // how Ansible wraps a module
+	{"ansible-playbook", "ansible"},           // its lookups
 }
 
 // clientName returns PROGRAM (USER), or what all without authentication are called.

@@ -56,7 +56,7 @@ type request struct {
 
 	isOpen      bool // the client has the watch
 	isSwitching bool // to another protocol: the handler has answered so
-	isCanceled  bool // a read, which the client has ended before it was answered
+	isCanceled  bool // a read that lasts, which the client has ended before it was answered
 	hijacked    *hijackedConn
 	returned    bool // the handler has, without a panic
 	status      int
@@ -209,10 +209,11 @@ func (r *request) begin(status int) {
 	}
 }
 
-// hasEndedRead reports whether the request is a read that the client has ended: upstream answers it with an error, which the client
-// does not receive. The control plane ends requests for another cause when it stops.
+// hasEndedRead reports whether the request is a watch, or another read that lasts, and the client has ended it: upstream answers it with
+// an error, which the client does not receive. The control plane ends requests for another cause when it stops. The client may have
+// ended other reads because they took longer than it waits.
 func (r *request) hasEndedRead() bool {
-	return !r.call.IsWrite() && errors.Is(context.Cause(r.req.Context()), context.Canceled)
+	return r.lasts && !r.call.IsWrite() && errors.Is(context.Cause(r.req.Context()), context.Canceled)
 }
 
 func (r *request) openWatch() {

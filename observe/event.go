@@ -227,7 +227,7 @@ type Called struct {
 	Conflict   bool `json:"conflict,omitempty"` // the object had been modified, or deleted, since it was read
 	// ReadVersion is the version on which the write of a client is based that had a Conflict, if the client has sent it.
 	ReadVersion string `json:"readVersion,omitempty"`
-	// Canceled is set if the caller itself has ended a read before it was answered.
+	// Canceled is set if the caller itself has ended a read before it was answered, of a client only a watch or a log.
 	Canceled bool `json:"canceled,omitempty"` // beside the others: a Called takes less memory
 	// DryRun is set for a write of a client that is to store nothing.
 	DryRun bool `json:"dryRun,omitempty"`

@@ -381,7 +381,7 @@ func FailingFor(s observe.Snapshot, namespace, name, reason string) (lines []str
 	for _, c := range s.Controllers {
 		for _, f := range c.Failing {
 			if f.Key == key {
-				if strings.Contains(reason, words.OneLine(f.Error)) {
+				if hasError(reason, f) {
 					f.Error = ""
 				}
 				lines = append(lines, "the last sync of "+c.Name+" failed: "+describeFailingKey(c.ProcessState(), f, s.Time))

@@ -157,6 +157,9 @@ func TestSettledWarnings(t *testing.T) {
 	if got := FailingFor(s, "default", "f1", "FailedGetScale: unable to get the scale: no luck"); !slices.Equal(got, want) {
 		t.Errorf("got %q", got)
 	}
+	if got := FailingFor(s, "default", "f1", "FailedGetScale: no luckier try"); !strings.HasSuffix(got[0], ": no luck") {
+		t.Errorf("without the error: got %q", got)
+	}
 }
 
 func TestMoreProblemLines(t *testing.T) {

@@ -281,6 +281,23 @@ func TestWhyDeletedSaysWhyTheOwnerIsSuspended(t *testing.T) {
 	}
 }
 
+// A condition has the error of an earlier attempt to create a Pod, whose name was another one.
+func TestWhySaysAnErrorWithAGeneratedNameOnce(t *testing.T) {
+	key := observe.FailingKey{Key: "default/web-794c", Error: `Pod "web-794c-4df6z" is invalid`}
+	for problem, want := range map[string]bool{
+		`It is not ready: FailedCreate: Pod "web-794c-s7d4b" is invalid.`: true,
+		`It is not ready: FailedCreate: Pod "web-795c-s7d4b" is invalid.`: false,
+		`It is not ready: FailedCreate: Pod "web-794c-other" is invalid.`: false,
+	} {
+		if hasError(problem, key) != want {
+			t.Errorf("%s: want %t", problem, want)
+		}
+	}
+	if !hasError("FailedCreate: a\xff", observe.FailingKey{Key: "\xff", Error: "a\xff"}) {
+		t.Error("an error that is not UTF-8 is not found")
+	}
+}
+
 // The error of a key that fails is said once: the condition of an object often has it.
 func TestWhySaysAnErrorOnce(t *testing.T) {
 	about := observe.Object{Group: "apps", Resource: "replicasets", Kind: "ReplicaSet", Namespace: "default", Name: "web"}
@@ -288,8 +305,11 @@ func TestWhySaysAnErrorOnce(t *testing.T) {
 		{Queue: "replicaset", Key: "default/web", KeyBasis: observe.BasisLog, Error: "webhook is\ndown.", Times: 4},
 	}}}}
 	for problem, want := range map[string]string{
-		"It is not ready: FailedCreate: webhook is down.": "replicaset-controller fails for default/web, 4 times in a row.",
-		"It is not ready.": "replicaset-controller fails for default/web, 4 times in a row: webhook is down.",
+		"It is not ready: FailedCreate: webhook is down.":                 "replicaset-controller fails for default/web, 4 times in a row.",
+		"It is not ready: FailedCreate: webhook is down. It has no Pods.": "replicaset-controller fails for default/web, 4 times in a row.",
+		"It is not ready.":                        "replicaset-controller fails for default/web, 4 times in a row: webhook is down.",
+		"It is not ready: its webhook is down.":   "replicaset-controller fails for default/web, 4 times in a row: webhook is down.",
+		"It is not ready: webhook is downloaded.": "replicaset-controller fails for default/web, 4 times in a row: webhook is down.",
 	} {
 		q := Why{About: about, Options: trace.Options{State: now}, State: ObjectState{Exists: true, Problem: problem}}
 		_, _ = q.Chain(nil, trace.Style{}) // nothing is recorded

@@ -137,8 +137,7 @@ func foldersOf(wanted apiServer, files []string, noted string) []string {
 		others = append(others, noted)
 	}
 	dirs := slices.DeleteFunc(append(slices.Clone(beside), others...), func(dir string) bool { return caOfFolder(dir) != wanted.ca })
-	slices.Sort(dirs)
-	dirs = slices.Compact(dirs)
+	dirs = distinctFolders(dirs)
 	hasAddress := func(dir string) bool {
 		state, _, err := datadir.Peek(dir)
 		return err == nil && state.Server == wanted.address
@@ -156,6 +155,18 @@ func foldersOf(wanted apiServer, files []string, noted string) []string {
 		}
 	}
 	return dirs
+}
+
+// distinctFolders leaves out folders that are there under another path, as through a symbolic link, or that cannot be read.
+func distinctFolders(dirs []string) (distinct []string) {
+	var infos []fs.FileInfo
+	for _, dir := range dirs {
+		info, err := os.Stat(dir)
+		if err == nil && !slices.ContainsFunc(infos, func(other fs.FileInfo) bool { return os.SameFile(info, other) }) {
+			infos, distinct = append(infos, info), append(distinct, dir)
+		}
+	}
+	return distinct
 }
 
 // rejectUnknownKubeconfig fails for a verb that changes something if KUBECONFIG may be of another control plane; others

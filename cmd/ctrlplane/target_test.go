@@ -131,6 +131,13 @@ func TestSelectedControlPlane(t *testing.T) {
 			cluster.CertificateAuthorityData, cluster.CertificateAuthority = nil, filepath.Join(p.path, pkiDir, "ca.crt")
 		}
 	}
+	linked := filepath.Join(t.TempDir(), "link")
+	if err := os.Symlink(grow.path, linked); err != nil {
+		linked = grow.path // Windows does not permit every user to create links
+	}
+	dataDir := func(dir string) func(*clientcmdapi.Config) {
+		return func(c *clientcmdapi.Config) { kubeconfig.NoteDataDir(c, dir) }
+	}
 	list := func(files ...string) string { return strings.Join(files, string(filepath.ListSeparator)) }
 	for name, tc := range map[string]struct {
 		flags, env, kubeconfig string
@@ -151,6 +158,7 @@ func TestSelectedControlPlane(t *testing.T) {
 		"KUBECONFIG of several, foreign first": {kubeconfig: list(foreign, grow.kubeconfig), want: main},
 		"KUBECONFIG foreign":                   {kubeconfig: foreign, want: main},
 		"KUBECONFIG with another address":      {kubeconfig: grow.copyKubeconfig(t, address("https://localhost:2")), want: grow},
+		"KUBECONFIG with a link":               {kubeconfig: grow.copyKubeconfig(t, dataDir(linked)), want: grow},
 		"KUBECONFIG with the CA in a file":     {kubeconfig: grow.copyKubeconfig(t, caFile(grow)), want: grow},
 		"KUBECONFIG missing, of another tool":  {kubeconfig: filepath.Join(string(h), ".kube", "config"), want: main},
 		"KUBECONFIG missing, in a job":         {kubeconfig: filepath.Join(string(h), "kubeconfig"), want: main},

@@ -322,8 +322,9 @@ const (
 	maxExplained = 3
 )
 
-// printRecorded prints what the records say of the objects, each sentence once: which operators that work for them do not run, and which
-// writes fail that clients make because of them, of the first objects and until ctx ends.
+// printRecorded prints what the records say of the objects, each sentence once: which operators that work for them do not run, which
+// controllers wait for the answer to a write, what webhooks did to the last failed write for them, and which writes fail that
+// clients make because of them: the last for the first objects only and until ctx ends.
 func (w *waitCommand) printRecorded(ctx context.Context, out io.Writer, src observe.Source, now observe.Snapshot, objects []health.Unhealthy) {
 	isFailing := func(c observe.Controller) bool { return len(c.Failing) > 0 }
 	if !trace.MayHaveEnded(now) && !trace.HasFailedWrites(now) && len(trace.AwaitingAnswers(now).Controllers) == 0 && !slices.ContainsFunc(now.Controllers, isFailing) {

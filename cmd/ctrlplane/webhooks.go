@@ -40,7 +40,7 @@ func describeWebhooks(ctx context.Context, cfg *rest.Config, text string) (lines
 	}
 	ctx, cancel := context.WithTimeout(ctx, examineTimeout)
 	defer cancel()
-	list, _ := webhookconfig.List(ctx, client) // it says more, and need not
+	list, _ := webhookconfig.List(ctx, client) // the answer is complete without the lines: what could be listed is used
 	for _, name := range named[:min(len(named), maxWebhooks)] {
 		var in []string
 		for _, c := range webhookconfig.Having(list, name) {
@@ -55,16 +55,24 @@ func describeWebhooks(ctx context.Context, cfg *rest.Config, text string) (lines
 
 // writeWebhooks writes what describeWebhooks says below the answer to "why".
 func writeWebhooks(ctx context.Context, out io.Writer, cfg *rest.Config, answer string) error {
-	var text string
-	for _, line := range describeWebhooks(ctx, cfg, answer) {
-		line = words.OneLine(strings.ToUpper(line[:1]) + line[1:] + ".")
-		text += strings.Join(words.Wrap(line, traceStyle().Width), "\n") + "\n"
-	}
+	text := sentences(describeWebhooks(ctx, cfg, answer), traceStyle().Width)
 	if text != "" && strings.Contains(answer, "\n\n") { // below the chain
 		text = "\n" + text
 	}
 	_, err := io.WriteString(out, text)
 	return err
+}
+
+// sentences writes lines as sentences of at most width columns; 0 is no limit, as of a terminal that has no size.
+func sentences(lines []string, width int) (text string) {
+	for _, line := range lines {
+		line = words.OneLine(strings.ToUpper(line[:1]) + line[1:] + ".")
+		if width > 0 {
+			line = strings.Join(words.Wrap(line, width), "\n")
+		}
+		text += line + "\n"
+	}
+	return text
 }
 
 // describeWebhooks says of which configurations the webhooks are that have to do with what fails.
@@ -81,7 +89,7 @@ func (c *statusCommand) describeWebhooks(ctx context.Context, s status) []string
 	texts = append(texts, ui.FailingWriteLines(s.FailingWrites)...)
 	cfg, err := c.target.restConfig()
 	if err != nil {
-		return nil // it has ended meanwhile
+		return nil // the control plane has ended meanwhile
 	}
 	return describeWebhooks(ctx, cfg, strings.Join(texts, "\n"))
 }

@@ -34,8 +34,12 @@ func (f FailingKey) refusedWrite(records []observe.Record) *observe.Called {
 				sync = e.ID
 			}
 		case *observe.Called:
-			if sync != 0 && e.Sync == sync && e.Failed() && len(e.Webhooks) > 0 {
+			switch {
+			case sync == 0 || e.Sync != sync || !e.Failed():
+			case len(e.Webhooks) > 0:
 				return e
+			default:
+				return nil
 			}
 		}
 	}

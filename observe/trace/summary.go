@@ -331,7 +331,7 @@ var storageDetails = regexp.MustCompile(`StorageError: [^"]* AdditionalErrorMsg:
 
 // calledService matches the error that a Service leads to no program, with the URL, of which the Service is known. For why that is so,
 // and for the alternative to its advice, the sentence has no room.
-var calledService = regexp.MustCompile(`(?:failed to call webhook: )?Post "[^"]*": (Service \S+ leads to no program), because [^:]*(: .* ExternalName), .*`)
+var calledService = regexp.MustCompile(`(?:failed to call webhook: )?Post "[^"]*": (Service \S+ leads to no program), because [^:]*(: [^,]*), (set .* ExternalName), .*`)
 
 // blockedResource is what Kyverno says before the names of the policies that a write violates: the object, which the sentence names.
 var blockedResource = regexp.MustCompile(`resource \S+ was blocked due to the following policies `)
@@ -357,7 +357,7 @@ func (p phrases) reason(n *Node) string {
 	for _, detail := range []*regexp.Regexp{validationHint, certificateHint, storageDetails, blockedResource} {
 		text = detail.ReplaceAllString(text, "")
 	}
-	text = calledService.ReplaceAllString(text, "$1$2")
+	text = calledService.ReplaceAllString(text, "$1$2 and $3")
 	return p.shorten(strings.TrimSuffix(text, "."))
 }
 

@@ -24,6 +24,11 @@ func TestWebhooksOfARefusedWriteAreNamed(t *testing.T) {
 	if got := key.DescribeWebhooks(records); got != want {
 		t.Errorf("got %q", got)
 	}
+	later := recorded(records[0].Event,
+		&observe.Called{Controller: "replicaset-controller", Verb: "create", Object: pod, Status: 403, Error: "exceeded quota", Sync: 3}, records[1].Event)
+	if got := key.DescribeWebhooks(later); got != "" {
+		t.Errorf("after a later failed write: %q", got)
+	}
 	if key.Key = "default/other"; key.DescribeWebhooks(records) != "" {
 		t.Errorf("of another key: %q", key.DescribeWebhooks(records))
 	}

@@ -19,7 +19,7 @@ func webhookAdvice(ctx context.Context, client kubernetes.Interface, err error) 
 	if match == nil {
 		return ""
 	}
-	list, _ := webhookconfig.List(ctx, client) // what is known is enough
+	list, _ := webhookconfig.List(ctx, client) // what could be listed is used: the error is complete without the advice
 	for _, c := range webhookconfig.Having(list, match[1]) {
 		return "; to remove the webhook: kubectl delete " + c.Resource() + " " + c.Name
 	}

@@ -87,7 +87,7 @@ func TestServicesOfSimulatedPodsAreNotDialled(t *testing.T) {
 		t.Errorf("a ConfigMap was created: %s", stderr)
 	}
 	stdout, _ := u.mustRun(t, "why", "configmap/c") // the first sentence has room for the cause
-	const short = `failed calling webhook "hook.example.com": Service default/hook leads to no program: run the server on this machine, set the Service's type to ExternalName.`
+	const short = `failed calling webhook "hook.example.com": Service default/hook leads to no program: run the server on this machine and set the Service's type to ExternalName.`
 	if !strings.Contains(strings.Join(strings.Fields(stdout), " "), short) {
 		t.Errorf("why: %s", stdout)
 	}

@@ -49,6 +49,12 @@ func TestWebhooksOfRefusedWrites(t *testing.T) {
 	changed := "t the last attempt to create Pod, webhook labeler.example.com had changed the object: metadata.labels.injected"
 	await([]string{changed, "W" + labeler[1:]}, "why", "deployment/labeled")
 	await([]string{changed, labeler}, "wait", "deployment/labeled", "--timeout", "100ms")
+	// The Pod has another name at each attempt: its error is in the condition only.
+	for _, args := range [][]string{{"why", "deployment/labeled"}, {"wait", "deployment/labeled", "--timeout", "100ms"}} {
+		if text := flat(args...); strings.Count(text, "Invalid value") != 1 {
+			t.Errorf("%s says the error more than once: %s", args[0], text)
+		}
+	}
 
 	down := admissionregistrationv1.WebhookClientConfig{URL: new("https://127.0.0.1:1/review")}
 	createWebhook(t, client, "keep", admissionregistrationv1.Fail, down, 2, "", "pods")
