@@ -47,6 +47,7 @@ func TestAggregatedServerIsAway(t *testing.T) {
 		u.mustRun(t, "kubectl", "delete", "namespace", "shop", "--wait=false")
 		u.mustRun(t, "wait", "cm/a", "-n", "shop", "--for-deletion")
 		stdout, _ := u.mustRun(t, "why", "cm/a", "-n", "shop", "--deleted")
+		stdout = strings.Join(strings.Fields(stdout), " ") // it is wrapped
 		requireText(t, stdout, "namespace-controller deleted every ConfigMap in shop likely because Namespace shop was marked as deleted", "It began when kubectl")
 		stdout, _ = u.mustRun(t, "trace", "ns/shop")
 		requireText(t, stdout, "deleted 2 ConfigMaps")
