@@ -73,12 +73,7 @@ func (s *reasonSearch) addUnavailableAPIs(text string) string {
 
 // explainUnavailable says why the APIService of a version of a group is not available; "" if it is, or if that is not known.
 func (s *reasonSearch) explainUnavailable(of schema.GroupVersion) string {
-	for _, api := range s.listAll(apiServices, "") {
-		if state := StateOf(&api); api.GetName() == of.Version+"."+of.Group && state.Status != Current {
-			return "APIService " + api.GetName() + " is " + state.Message
-		}
-	}
-	return ""
+	return joinTexts(s.unavailableAPIs(func(api *unstructured.Unstructured) bool { return versionOf(api) == of })...)
 }
 
 // addMissingAPIs adds to a text of the controller of autoscalers that no APIService serves the metrics that it lacks. Every control

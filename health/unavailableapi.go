@@ -155,18 +155,3 @@ func (w *Waiter) listError(ctx context.Context, r schema.GroupVersionResource, e
 	}
 	return fmt.Errorf("list %s: %w", r.Resource, err)
 }
-
-// afterDeadline returns a context with reasonTimeout to say why something has not worked, also if ctx has reached its deadline. If ctx is
-// canceled, so is it.
-func afterDeadline(ctx context.Context) (context.Context, context.CancelFunc) {
-	after, cancel := context.WithTimeout(context.WithoutCancel(ctx), reasonTimeout)
-	stop := context.AfterFunc(ctx, func() {
-		if errors.Is(ctx.Err(), context.Canceled) {
-			cancel()
-		}
-	})
-	return after, func() {
-		stop()
-		cancel()
-	}
-}
