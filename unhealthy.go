@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -109,16 +110,23 @@ func warnedObjects(calls []observe.Record) (list []observe.Object) {
 	return list
 }
 
-// sawDeletion returns a function that reports whether the last event of an object that a controller has received is its deletion.
+// sawDeletion returns a function that reports whether the last event of an object that a controller has received is its deletion. All
+// events are read when it is first asked: with an etcd cluster of the user's, it is about each deleted object.
 func (p *controlPlane) sawDeletion(ctx context.Context) func(observe.Object) bool {
-	return func(o observe.Object) bool {
-		page, err := p.observer.Records(ctx, observe.Query{Kinds: []observe.Kind{observe.KindDelivered}, Object: &o, Limit: 1})
-		if err != nil || len(page.Records) == 0 {
-			return false
+	seen := sync.OnceValue(func() map[observe.Object]bool {
+		deleted := map[observe.Object]bool{}
+		page, err := p.observer.Records(ctx, observe.Query{Kinds: []observe.Kind{observe.KindDelivered}})
+		if err != nil { // the end of ctx, which ends what asks, too
+			return nil
 		}
-		d, ok := page.Records[0].Event.(*observe.Delivered)
-		return ok && d.Change == observe.Deleted
-	}
+		for _, r := range page.Records {
+			if d, ok := r.Event.(*observe.Delivered); ok {
+				deleted[observe.Object{Group: d.Object.Group, Resource: d.Object.Resource, Namespace: d.Object.Namespace, Name: d.Object.Name}] = d.Change == observe.Deleted
+			}
+		}
+		return deleted
+	})
+	return func(o observe.Object) bool { return seen()[o] }
 }
 
 // finalizingObjects returns the objects, the last ones first, that were marked as deleted before a time, and of which no record

@@ -49,6 +49,29 @@ func TestFinalizingObjects(t *testing.T) {
 	}
 }
 
+// Thousands of deleted objects are looked up with one query of the events that controllers have received.
+func TestSawDeletion(t *testing.T) {
+	o := observe.New(observe.Options{})
+	defer o.Close()
+	deliver := func(name string, change observe.Change) {
+		o.Append(&observe.Delivered{Controller: "c", Change: change, Object: observe.Object{Group: "example.com", Resource: "shops", Kind: "Shop", UID: "u", Namespace: "ns", Name: name}, ResourceVersion: "1"})
+	}
+	deliver("gone", observe.Added)
+	deliver("gone", observe.Deleted)
+	deliver("again", observe.Deleted)
+	deliver("again", observe.Added)
+	deliver("stuck", observe.Updated)
+	isGone := (&controlPlane{observer: o}).sawDeletion(t.Context())
+	for range 2 {
+		for name, want := range map[string]bool{"gone": true, "again": false, "stuck": false, "unknown": false} {
+			if got := isGone(observe.Object{Group: "example.com", Resource: "shops", Namespace: "ns", Name: name}); got != want {
+				t.Errorf("%s: got %v", name, got)
+			}
+		}
+		deliver("stuck", observe.Deleted) // the events are read once
+	}
+}
+
 // Operators warn of custom resources again and again; what controllers of Kubernetes warn of is among the problems.
 func TestWarnedObjects(t *testing.T) {
 	var records []observe.Record

@@ -11,6 +11,13 @@ import (
 
 var apiServices = schema.GroupVersionResource{Group: apiServiceKind.Group, Version: "v1", Resource: "apiservices"}
 
+// versionOf returns the group and version that an APIService is for.
+func versionOf(api *unstructured.Unstructured) schema.GroupVersion {
+	group, _, _ := unstructured.NestedString(api.Object, "spec", "group")
+	version, _, _ := unstructured.NestedString(api.Object, "spec", "version")
+	return schema.GroupVersion{Group: group, Version: version}
+}
+
 // staleDiscovery is in the errors of client-go for an API that does not answer.
 const staleDiscovery = "stale GroupVersion discovery"
 
@@ -26,11 +33,11 @@ func (s *reasonSearch) explainUnencoded(text, namespace string) string {
 	}
 	defer s.ignoreErrors()()
 	for _, api := range s.listAll(apiServices, "") {
-		group, _, _ := unstructured.NestedString(api.Object, "spec", "group")
-		if version, _, _ := unstructured.NestedString(api.Object, "spec", "version"); version != found[1] {
+		of := versionOf(&api)
+		if of.Version != found[1] {
 			continue
 		}
-		kind := s.findKind(schema.GroupVersionKind{Group: group, Version: found[1], Kind: found[2]})
+		kind := s.findKind(of.WithKind(found[2]))
 		if kind.err != nil {
 			continue
 		}
@@ -66,23 +73,15 @@ func (s *reasonSearch) addUnavailableAPIs(text string) string {
 
 // explainUnavailable says why the APIService of a version of a group is not available; "" if it is, or if that is not known.
 func (s *reasonSearch) explainUnavailable(of schema.GroupVersion) string {
-	for _, api := range s.listAll(apiServices, "") {
-		if state := StateOf(&api); api.GetName() == of.Version+"."+of.Group && state.Status != Current {
-			return "APIService " + api.GetName() + " is " + state.Message
-		}
-	}
-	return ""
+	return joinTexts(s.unavailableAPIs(func(api *unstructured.Unstructured) bool { return versionOf(api) == of })...)
 }
 
 // addMissingAPIs adds to a text of the controller of autoscalers that no APIService serves the metrics that it lacks. Every control
 // plane has APIServices: without any they could not be listed.
 func addMissingAPIs(text string, apis []unstructured.Unstructured) string {
 	for group, name := range metricsAPIs {
-		isOfGroup := func(api unstructured.Unstructured) bool {
-			of, _, _ := unstructured.NestedString(api.Object, "spec", "group")
-			return of == group
-		}
-		if strings.Contains(text, name) && len(apis) > 0 && !slices.ContainsFunc(apis, isOfGroup) {
+		serves := func(api unstructured.Unstructured) bool { return versionOf(&api).Group == group }
+		if strings.Contains(text, name) && len(apis) > 0 && !slices.ContainsFunc(apis, serves) {
 			return joinTexts(text, "no APIService serves "+group)
 		}
 	}
@@ -91,11 +90,10 @@ func addMissingAPIs(text string, apis []unstructured.Unstructured) string {
 
 // namesAPI reports whether a text names the group and version of an APIService.
 func namesAPI(text string, api *unstructured.Unstructured) bool {
-	group, _, _ := unstructured.NestedString(api.Object, "spec", "group")
-	version, _, _ := unstructured.NestedString(api.Object, "spec", "version")
-	if name := metricsAPIs[group]; name != "" && strings.Contains(text, name) {
+	of := versionOf(api)
+	if name := metricsAPIs[of.Group]; name != "" && strings.Contains(text, name) {
 		return true
 	}
 	parts := strings.FieldsFunc(text, func(r rune) bool { return strings.ContainsRune(" :,;", r) })
-	return slices.Contains(parts, group+"/"+version)
+	return slices.Contains(parts, of.String())
 }

@@ -81,7 +81,7 @@ func (w *Waiter) reportDoubts(ctx context.Context, t *tracker) {
 	if t.Doubtful == nil || t.Gone {
 		return
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), reasonTimeout)
+	ctx, cancel := afterDeadline(ctx)
 	defer cancel()
 	options, cache := searchOptions{skipPods: !t.allSatisfied()}, newSearchCache()
 	for i := range t.objects {

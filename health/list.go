@@ -49,10 +49,8 @@ func (w *Waiter) List(ctx context.Context, kind string) (Listing, error) {
 	mapper := kinds.NewMapper(w.kinds)
 	m, err := mapper.Find(ctx, kind)
 	if err != nil {
-		if why := w.unavailableAPIsOf(ctx, mapper, kind); why != "" {
-			return Listing{}, fmt.Errorf("unknown kind %q: %s", kind, why)
-		}
-		return Listing{}, fmt.Errorf("unknown kind %q: %s", kind, mapper.Hint(ctx, kind, "use a name that kubectl accepts, such as pods or deploy"))
+		advice, _ := w.explainUnknown(ctx, mapper, kind, "use a name that kubectl accepts, such as pods or deploy")
+		return Listing{}, fmt.Errorf("unknown kind %q: %s", kind, advice)
 	}
 	l := Listing{Kind: m.GroupVersionKind.Kind}
 	explained, cache := 0, newSearchCache()

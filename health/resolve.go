@@ -24,7 +24,7 @@ const newKindGrace = 2 * time.Second
 
 // Refs returns the objects that are named as KIND/NAME, with kinds as in kubectl:
 // "deploy/web", "pods/a", "Widget.example.com/w". An unknown kind may have been defined
-// just now, so Refs retries for 2 s, and until ctx ends while an APIService that may serve it is not available.
+// just now, so Refs retries for 2 s, and until ctx ends while an APIService of its group, if it names that, is not available.
 func (w *Waiter) Refs(ctx context.Context, namespace string, args []string) ([]Ref, error) {
 	mapper := kinds.NewMapper(w.kinds)
 	refs := make([]Ref, len(args))
@@ -56,8 +56,8 @@ func CheckArgs(args []string) error {
 	return nil
 }
 
-// waitForMapping retries until the server serves the kind or newKindGrace is over. If an APIService is not available, it may serve the
-// kind.
+// waitForMapping retries until the server serves the kind or newKindGrace is over, or ctx ends while an APIService of the group
+// that the kind names is not available.
 func (w *Waiter) waitForMapping(ctx context.Context, mapper kinds.Mapper, kind string) (*meta.RESTMapping, error) {
 	bounded, cancel := context.WithTimeout(ctx, newKindGrace)
 	defer cancel()
@@ -77,10 +77,12 @@ func (w *Waiter) waitForMapping(ctx context.Context, mapper kinds.Mapper, kind s
 			return m, err
 		}
 		if unknown = true; bounded.Err() != nil {
-			why := w.unavailableAPIsOf(ctx, mapper, kind)
+			why, isAwaited := w.explainUnknown(ctx, mapper, kind, "correct the name or install its CustomResourceDefinition")
 			switch {
-			case why == "":
-				return nil, usage.Errorf("unknown kind %s: %s", kind, mapper.Hint(ctx, kind, "correct the name or install its CustomResourceDefinition"))
+			case errors.Is(ctx.Err(), context.Canceled):
+				return nil, fmt.Errorf("unknown kind %s: %w", kind, context.Cause(ctx))
+			case !isAwaited:
+				return nil, usage.Errorf("unknown kind %s: %s", kind, why)
 			case ctx.Err() != nil:
 				return nil, fmt.Errorf("unknown kind %s: %w: %s", kind, context.Cause(ctx), why)
 			}

@@ -5,10 +5,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
+	"net/url"
 	"regexp"
+	"slices"
 	"strings"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -17,21 +22,27 @@ import (
 	"github.com/ctrlplane/ctrlplane/internal/words"
 )
 
-// UnavailableAPIs says of which APIServices of a group the server is not available, and why; of all groups if it is empty.
-func (w *Waiter) UnavailableAPIs(ctx context.Context, group string) (list []string) {
-	return w.newSearch(requestlog.Discard(ctx), searchOptions{}, nil).unavailableAPIs(group)
+// UnavailableAPIs says of which APIServices the server is not available, and why.
+func (w *Waiter) UnavailableAPIs(ctx context.Context) []string {
+	return w.newSearch(requestlog.Discard(ctx), searchOptions{}, nil).unavailableAPIs(func(*unstructured.Unstructured) bool { return true })
 }
 
-func (s *reasonSearch) unavailableAPIs(group string) []string {
+// unavailableAPIs says which of the selected APIServices are not available, and why.
+func (s *reasonSearch) unavailableAPIs(selects func(*unstructured.Unstructured) bool) []string {
 	defer s.ignoreErrors()()
-	return describeUnavailable(s.listAll(apiServices, ""), func(api *unstructured.Unstructured) bool {
-		of, _, _ := unstructured.NestedString(api.Object, "spec", "group")
-		return group == "" || of == group
-	})
+	return describeUnavailable(s.listAll(apiServices, ""), selects)
+}
+
+// isOfGroup returns a function that selects the APIServices of a group. The core group, which is empty, is never that of another server.
+func isOfGroup(group string) func(*unstructured.Unstructured) bool {
+	return func(api *unstructured.Unstructured) bool { return versionOf(api).Group == group }
 }
 
 // failedCheck matches what the API server says before the error of a request to an aggregated server: its URL, twice.
 var failedCheck = regexp.MustCompile(`failing or missing response from \S+: Get "[^"]*": `)
+
+// notChecked is said of an APIService that is so new that the API server has not asked its server yet.
+const notChecked = "not checked yet"
 
 // describeUnavailable says which of the selected APIServices are not available, and why: each reason once.
 func describeUnavailable(apis []unstructured.Unstructured, selects func(*unstructured.Unstructured) bool) (list []string) {
@@ -43,6 +54,9 @@ func describeUnavailable(apis []unstructured.Unstructured, selects func(*unstruc
 			continue
 		}
 		reason := failedCheck.ReplaceAllString(state.Message, "")
+		if c, _ := findCondition(&apis[i], "Available"); c.Status != metav1.ConditionFalse {
+			reason = notChecked
+		}
 		if names[reason] == nil {
 			reasons = append(reasons, reason)
 		}
@@ -58,13 +72,15 @@ func describeUnavailable(apis []unstructured.Unstructured, selects func(*unstruc
 	return list
 }
 
-// adviseOnAPIs joins what unavailableAPIs has returned, and what to do, unless the reason says that; "" if that is nothing.
+// adviseOnAPIs joins what unavailableAPIs has returned, and what to do, unless the reason says that or may pass; "" if that is nothing.
 func adviseOnAPIs(unavailable []string) string {
 	text := joinTexts(unavailable...)
-	if text == "" || strings.Contains(text, "run the server") {
+	switch {
+	case text == "" || strings.Contains(text, "run the server") || strings.Contains(text, notChecked):
 		return text
-	}
-	if len(unavailable) > 1 || strings.HasPrefix(text, "APIServices ") {
+	case len(unavailable) > 1:
+		return text + ": start their servers, or delete the APIServices"
+	case strings.HasPrefix(text, "APIServices "): // versions of one API
 		return text + ": start their server, or delete the APIServices"
 	}
 	return text + ": start its server, or delete the APIService"
@@ -74,11 +90,14 @@ func adviseOnAPIs(unavailable []string) string {
 // available, or does not answer though it was when it was last checked; "" if ctrlplane itself serves the group.
 func (w *Waiter) Unreadable(ctx context.Context, group string, failed error) string {
 	s := w.newSearch(requestlog.Discard(ctx), searchOptions{}, nil)
-	why := adviseOnAPIs(s.unavailableAPIs(group))
+	why := adviseOnAPIs(s.unavailableAPIs(isOfGroup(group)))
 	for _, api := range s.listAll(apiServices, "") {
-		of, _, _ := unstructured.NestedString(api.Object, "spec", "group")
-		if why == "" && isAggregated(&api) && of == group && !meta.IsNoMatchError(errors.Unwrap(failed)) {
-			why = "the server of APIService " + api.GetName() + " does not answer: " + strings.TrimPrefix(plainError(cmp.Or(errors.Unwrap(failed), failed)), noAnswer)
+		if why != "" || !isAggregated(&api) || versionOf(&api).Group != group || meta.IsNoMatchError(failed) {
+			continue
+		}
+		why = plainError(cmp.Or(errors.Unwrap(failed), failed))
+		if isNoAnswer(failed, group) {
+			why = "the server of APIService " + api.GetName() + " does not answer: " + strings.TrimPrefix(why, noAnswer)
 		}
 	}
 	if why == "" {
@@ -87,39 +106,52 @@ func (w *Waiter) Unreadable(ctx context.Context, group string, failed error) str
 	return "Its current state cannot be read: " + why + "."
 }
 
+// isNoAnswer reports whether an error says that the server of a group has not answered, rather than that it has refused.
+func isNoAnswer(err error, group string) bool {
+	if lost, ok := errors.AsType[*url.Error](err); ok {
+		return strings.Contains(lost.URL, "/apis/"+group+"/")
+	}
+	answer, ok := errors.AsType[*apierrors.StatusError](err)
+	return ok && slices.Contains([]int32{http.StatusServiceUnavailable, http.StatusGatewayTimeout, http.StatusTooManyRequests}, answer.Status().Code)
+}
+
 // isAggregated reports whether another server serves the API.
 func isAggregated(api *unstructured.Unstructured) bool {
 	_, is, _ := unstructured.NestedMap(api.Object, "spec", "service")
 	return is
 }
 
-// unavailableAPIsOf says which APIServices may serve an unknown kind and are not available; "" if none, or if the name is like that of a
-// known kind. It also answers if ctx has ended.
-func (w *Waiter) unavailableAPIsOf(ctx context.Context, mapper kinds.Mapper, kind string) string {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), reasonTimeout)
+// explainUnknown says what to do about a kind that is not served. An API that is not available may serve it: namesGroup is set if the kind
+// names the group of one, so that it is worth to wait for it. It also answers if ctx has reached its deadline.
+func (w *Waiter) explainUnknown(ctx context.Context, mapper kinds.Mapper, kind, otherwise string) (text string, namesGroup bool) {
+	ctx, cancel := afterDeadline(ctx)
 	defer cancel()
-	if mapper.Hint(ctx, kind, "") != "" {
-		return ""
-	}
-	_, of, _ := strings.Cut(kind, ".") // RESOURCE.VERSION.GROUP or RESOURCE.GROUP
-	var list []string
-	for _, api := range w.newSearch(ctx, searchOptions{}, nil).unavailableAPIs("") {
-		if of == "" || strings.Contains(api, of) {
-			list = append(list, api)
+	_, of, namesGroup := strings.Cut(kind, ".") // RESOURCE.VERSION.GROUP or RESOURCE.GROUP
+	why := adviseOnAPIs(w.newSearch(ctx, searchOptions{}, nil).unavailableAPIs(func(api *unstructured.Unstructured) bool {
+		v := versionOf(api)
+		if !namesGroup { // of the metrics, nothing is waited for
+			return metricsAPIs[v.Group] == ""
 		}
+		return of == v.Group || of == v.Version+"."+v.Group
+	}))
+	if why != "" {
+		why = "an aggregated API may serve it: " + why
 	}
-	if len(list) == 0 {
-		return ""
+	if namesGroup && why != "" {
+		return why, true
 	}
-	return "it may be one of an API that is not available: " + adviseOnAPIs(list)
+	if hint := mapper.Hint(ctx, kind, ""); hint != "" {
+		return hint, false
+	}
+	return joinTexts(otherwise, why), false
 }
 
 // listError adds to an error which APIServices of the group are not available.
 func (w *Waiter) listError(ctx context.Context, r schema.GroupVersionResource, err error) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), reasonTimeout)
+	ctx, cancel := afterDeadline(ctx)
 	defer cancel()
-	if why := adviseOnAPIs(w.UnavailableAPIs(ctx, r.Group)); why != "" {
-		return fmt.Errorf("list %s: %s: %w", r.Resource, why, err)
+	if why := adviseOnAPIs(w.newSearch(ctx, searchOptions{}, nil).unavailableAPIs(isOfGroup(r.Group))); why != "" {
+		return fmt.Errorf("list %s: %w: %s", r.Resource, err, why)
 	}
 	return fmt.Errorf("list %s: %w", r.Resource, err)
 }

@@ -19,6 +19,21 @@ import (
 // reasonTimeout limits the search for the reasons of all objects together.
 const reasonTimeout = 5 * time.Second
 
+// afterDeadline returns a context with reasonTimeout to say why something has not worked, also if ctx has reached its deadline. If ctx is
+// canceled, so is it.
+func afterDeadline(ctx context.Context) (context.Context, context.CancelFunc) {
+	after, cancel := context.WithTimeout(context.WithoutCancel(ctx), reasonTimeout)
+	stop := context.AfterFunc(ctx, func() {
+		if errors.Is(ctx.Err(), context.Canceled) {
+			cancel()
+		}
+	})
+	return after, func() {
+		stop()
+		cancel()
+	}
+}
+
 // Waiter waits for objects. It is safe for concurrent use.
 type Waiter struct {
 	kinds   discovery.DiscoveryInterfaceWithContext
@@ -102,7 +117,7 @@ func (w *Waiter) Wait(ctx context.Context, refs []Ref, o Options) error {
 // notHealthy returns the error for the objects that do not satisfy the wait.
 func (w *Waiter) notHealthy(ctx context.Context, t *tracker, cause error) error {
 	w.reportDoubts(ctx, t)
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), reasonTimeout)
+	ctx, cancel := afterDeadline(ctx)
 	defer cancel()
 	e := &NotHealthyError{Total: len(t.objects), Gone: t.Gone, Cause: cause}
 	var cache *searchCache

@@ -50,7 +50,7 @@ func (s *reasonSearch) findReason(e *trackedObject, gone bool) string {
 	case e.object == nil && e.Status == NotFound:
 		return s.explainAbsence(e)
 	case e.object == nil:
-		return joinTexts(e.Message, adviseOnAPIs(s.unavailableAPIs(e.Ref.Group)))
+		return joinTexts(e.Message, adviseOnAPIs(s.unavailableAPIs(isOfGroup(e.Ref.Group))))
 	case !gone:
 		return joinTexts(s.explainObject(beforeExpiry(e.object)), s.explainUnservedOwner(e.object))
 	case e.object.GetDeletionTimestamp() == nil:

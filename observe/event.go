@@ -464,8 +464,9 @@ type Synced struct {
 	Add     uint64 `json:"add,omitempty"`
 	LastAdd uint64 `json:"lastAdd,omitempty"`
 	// Cause is the Seq of the Delivered whose handler made that add, CauseSync the
-	// ID of the sync that made it; 0 if not applicable or unknown. Timed is set if
-	// the queue's timer made it.
+	// ID of the sync that made it, or of one of the same key that has ended, and of
+	// which a goroutine made it; 0 if not applicable or unknown. If that one was idle,
+	// it may have no record. Timed is set if the queue's timer made it.
 	Cause     uint64 `json:"cause,omitempty"`
 	CauseSync uint64 `json:"causeSync,omitempty"`
 	Timed     bool   `json:"timed,omitempty"`

@@ -28,7 +28,7 @@ func (a *queueAdd) sameOrigin(b *queueAdd) bool {
 }
 
 // addedBy returns the ID of the sync because of which a key was added; 0 if none is known. A goroutine that has outlived its sync
-// works on for that if it adds the same key.
+// likely works on for that if it adds the same key.
 func (a *queueAdd) addedBy(key string) uint64 {
 	if a.after != nil && key != "" && a.after.key == key {
 		return a.after.id

@@ -79,10 +79,14 @@ func TestAddsOfAKeyInHandAreNotForgotten(t *testing.T) {
 	})
 }
 
-// A goroutine that a sync has started, and that waits for something after that has ended, requeues the key of the sync. If it adds
+// A goroutine that a sync has started, and that waits for something after that has ended, likely requeues the key of the sync. If it adds
 // another one, that says nothing.
 func TestGoroutineOfAnEndedSyncRequeuesItsKey(t *testing.T) {
-	for key, isCause := range map[string]bool{"a": true, "b": false, "": false} {
+	for _, test := range []struct {
+		key     string
+		later   int // syncs of a, before the goroutine adds the key
+		isCause bool
+	}{{key: "a", isCause: true}, {key: "a", later: 3, isCause: true}, {key: "b"}, {key: ""}} {
 		inQueue(t, func(by *Recorder, q QueueMetrics) {
 			sync := func(key string, during func()) *syncRun {
 				q.Depth().Dec()
@@ -103,15 +107,19 @@ func TestGoroutineOfAnEndedSyncRequeuesItsKey(t *testing.T) {
 				}()
 			})
 			time.Sleep(time.Second)
+			for range test.later {
+				by.Deliver(&Delivered{Change: Updated, Object: Object{Resource: "namespaces", Name: "a"}}, q.Depth().Inc)
+				sync("a", func() {})
+				time.Sleep(time.Hour)
+			}
 			close(isOver)
 			<-added
-			second := sync(key, func() {})
 			want := uint64(0)
-			if isCause {
+			if test.isCause {
 				want = first.id
 			}
-			if got := second.event(0).CauseSync; got != want || !second.sure {
-				t.Errorf("%q: the sync follows sync %d, want %d", key, got, want)
+			if got := sync(test.key, func() {}).event(0); got.CauseSync != want || got.Sure == test.isCause {
+				t.Errorf("%+v: the sync follows sync %d, want %d; sure: %v", test, got.CauseSync, want, got.Sure)
 			}
 		})
 	}

@@ -157,6 +157,9 @@ func (w *syncRun) event(took time.Duration) Synced {
 	}
 	if a := w.add; a != nil {
 		s.Add, s.LastAdd, s.Timed, s.CauseSync, s.Sure = a.number, w.lastAdd, a.byTimer, a.addedBy(s.Key), w.sure
+		if s.CauseSync != a.sync { // a goroutine that lives on may have another reason
+			s.Sure = false
+		}
 		if a.cause != nil {
 			s.Cause = a.cause.seq.Load()
 		}

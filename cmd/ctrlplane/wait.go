@@ -46,16 +46,17 @@ func newWaitCommand(t *target) *cobra.Command {
 		Long: `Wait until all objects that are named or in the files are healthy: Deployments are
 rolled out, Services of type LoadBalancer have an address, Jobs are running or
 complete, claims are bound, and other objects have the conditions that kstatus
-expects. Objects that do not exist yet are waited for, also of a kind that is not
-known while an APIService is not available, which may serve it. A Job that its
-ttlSecondsAfterFinished has deleted counts as it ended, if the wait has seen it finish
-or the control plane has deleted it some minutes ago. A custom resource without a
-status counts as healthy; progress then says that it has none, and which of the usual
-conditions, such as Available or Synced, is False. Of an object without a current
-status it also says if no client other than kubectl watches its kind, and of any
-custom resource with which error an operator with the module instrument fails for it.
-At its end it names custom resources whose operator repeats a warning, Services without
-a ready endpoint, and others that lack what they need, such as an Ingress without its
+expects. Objects that do not exist yet are waited for, and so are those of a kind
+that is not served yet if it is named with the group of an APIService that is not
+available, such as orders.shop.example.com. A Job that its ttlSecondsAfterFinished
+has deleted counts as it ended, if the wait has seen it finish or the control plane
+has deleted it some minutes ago. A custom resource without a status counts as
+healthy; progress then says that it has none, and which of the usual conditions,
+such as Available or Synced, is False. Of an object without a current status it also
+says if no client other than kubectl watches its kind, and of any custom resource
+with which error an operator with the module instrument fails for it. At its end it
+names custom resources whose operator repeats a warning, Services without a ready
+endpoint, and others that lack what they need, such as an Ingress without its
 backend; they are not waited for.
 
 Progress is written to stderr. If the objects are not healthy in time, the exit code

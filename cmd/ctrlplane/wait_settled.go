@@ -76,6 +76,7 @@ func (w *waitCommand) waitSettled(ctx context.Context, out io.Writer) error {
 	if w.horizon < 0 {
 		return usage.Errorf("--horizon: %v is negative: use 0s or more", w.horizon)
 	}
+	outer := ctx
 	ctx, cancel := withTimeout(ctx, w.timeout)
 	defer cancel()
 	src, _, err := w.target.connectView(ctx)
@@ -93,8 +94,8 @@ func (w *waitCommand) waitSettled(ctx context.Context, out io.Writer) error {
 	}
 	if busy, ok := errors.AsType[*settled.BusyError](err); ok {
 		printRemainingWork(out, busy.Work)
-		w.target.printUnavailableAPIs(ctx, out, busy.Work)
-		after, cancel := context.WithTimeout(context.WithoutCancel(ctx), loopTimeout)
+		w.target.printUnavailableAPIs(outer, out, busy.Work)
+		after, cancel := context.WithTimeout(outer, loopTimeout)
 		defer cancel()
 		loops, loopErr := assert.FindLoops(after, src, time.Now())
 		if loopErr == nil {
@@ -124,9 +125,9 @@ func (t *target) printUnavailableAPIs(ctx context.Context, out io.Writer, work [
 	if err != nil {
 		return
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), examineTimeout)
+	ctx, cancel := context.WithTimeout(ctx, examineTimeout)
 	defer cancel()
-	for _, api := range waiter.UnavailableAPIs(ctx, "") {
+	for _, api := range waiter.UnavailableAPIs(ctx) {
 		fmt.Fprintf(out, "%s: %s\n", useragent.APIServer, words.OneLine(api))
 	}
 }

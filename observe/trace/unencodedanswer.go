@@ -3,15 +3,20 @@ package trace
 import (
 	"net/http"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
+// noProtobuf is in the error of an aggregated API server that has done what was asked, and cannot encode its answer. With another 406, for
+// a media type that it does not know, it has done nothing.
+const noProtobuf = "does not implement the protobuf marshalling interface"
+
 // hasUnencodedAnswer reports whether n has deleted a collection and was answered that the list of what it has deleted cannot be encoded: the
 // namespace controller asks for protobuf, which the types of many aggregated API servers lack.
 func (n *Node) hasUnencodedAnswer() bool {
-	return n.Verb == "deletecollection" && n.Status == http.StatusNotAcceptable
+	return n.Verb == "deletecollection" && n.Status == http.StatusNotAcceptable && strings.Contains(n.Error, noProtobuf)
 }
 
 // unencodedDeletion returns the call that has deleted or marked an object of an aggregated API server with v, and whose answer could

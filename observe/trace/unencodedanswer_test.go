@@ -27,6 +27,7 @@ func TestDeletionsWithAnUnencodedAnswer(t *testing.T) {
 		"marked":              {after: time.Millisecond},
 		"with a closed watch": {after: 20 * time.Second},
 		"refused":             {gone: true, after: time.Millisecond, change: func(c *observe.Called) { c.Status = http.StatusForbidden }, isUnsure: true},
+		"with another 406":    {gone: true, after: time.Millisecond, change: func(c *observe.Called) { c.Error = "only the following media types are accepted: application/json" }, isUnsure: true},
 		"of another kind":     {gone: true, after: time.Millisecond, change: func(c *observe.Called) { c.Object.Resource = "fischers" }, isUnsure: true},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -47,14 +47,19 @@ func TestAggregatedServerIsAway(t *testing.T) {
 		u.mustRun(t, "kubectl", "delete", "namespace", "shop", "--wait=false")
 		u.mustRun(t, "wait", "cm/a", "-n", "shop", "--for-deletion")
 		stdout, _ := u.mustRun(t, "why", "cm/a", "-n", "shop", "--deleted")
-		requireText(t, stdout, "namespace-controller deleted every ConfigMap in shop because Namespace shop was marked as deleted", "It began when kubectl")
+		stdout = strings.Join(strings.Fields(stdout), " ") // it is wrapped
+		requireText(t, stdout, "namespace-controller deleted every ConfigMap in shop likely because Namespace shop was marked as deleted", "It began when kubectl")
 		stdout, _ = u.mustRun(t, "trace", "ns/shop")
 		requireText(t, stdout, "deleted 2 ConfigMaps")
 	})
 	t.Run("a wait for an unknown kind", func(t *testing.T) {
-		_, stderr, code := program.Run(t, u.command(t, "wait", "order/a", "--timeout=4s"))
-		if requireText(t, stderr, "order/a: unknown kind order: timed out after 4s: it may be one of an API that is not available: "+isAway, advice); code != 1 {
+		_, stderr, code := program.Run(t, u.command(t, "wait", "orders.shop.example.com/a", "--timeout=4s"))
+		if requireText(t, stderr, "unknown kind orders.shop.example.com: timed out after 4s: an aggregated API may serve it: "+isAway, advice); code != 1 {
 			t.Errorf("exit code %d: %s", code, stderr)
+		}
+		_, stderr, code = program.Run(t, u.command(t, "wait", "order/a", "--timeout=1m"))
+		if requireText(t, stderr, "order/a: unknown kind order: correct the name or install its CustomResourceDefinition; an aggregated API may serve it: "+isAway, advice); code != 2 {
+			t.Errorf("without the group: exit code %d: %s", code, stderr)
 		}
 	})
 	t.Run("an object", func(t *testing.T) {
