@@ -40,7 +40,7 @@ type Candidates struct {
 	Unhealthy  []observe.Object // stuck if they are not healthy
 	Dependents []observe.Object // stuck if the kind of an owner is not served
 	Deleted    []observe.Object // stuck if they wait for their finalizers
-	Warned     []observe.Object // stuck if that they are healthy is doubtful
+	Warned     []observe.Object // custom resources: stuck if they are healthy, but doubtful
 }
 
 // FindStuck returns the Namespaces that are being deleted, the Deployments whose rollout has exceeded its deadline, the
