@@ -102,7 +102,7 @@ func warnedObjects(calls []observe.Record) (list []observe.Object) {
 			continue
 		}
 		of := c.Event.Regarding
-		o := observe.Object{Group: of.Group, Kind: of.Kind, Resource: of.Resource, Namespace: of.Namespace, Name: of.Name}
+		o := observe.Object{Group: of.Group, Kind: of.Kind, Namespace: of.Namespace, Name: of.Name} // the event does not have the resource
 		if kinds.IsCustom(schema.GroupKind{Group: o.Group, Kind: o.Kind}) && !slices.Contains(list, o) {
 			list = append(list, o)
 		}

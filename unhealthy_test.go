@@ -77,7 +77,7 @@ func TestWarnedObjects(t *testing.T) {
 	var records []observe.Record
 	warn := func(kind, group, name string, change func(*observe.Called)) {
 		c := &observe.Called{Verb: "create", Status: 201, Object: observe.Object{Resource: "events", Name: name + ".1"},
-			Event: &observe.KubernetesEvent{Type: "Warning", Regarding: observe.Object{Kind: kind, Group: group, Namespace: "ns", Name: name, UID: fmt.Sprint(len(records))}}}
+			Event: &observe.KubernetesEvent{Type: "Warning", Regarding: observe.Object{Kind: kind, Group: group, Resource: "guessed", Namespace: "ns", Name: name, UID: fmt.Sprint(len(records))}}}
 		if change != nil {
 			change(c)
 		}

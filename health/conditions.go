@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -34,7 +35,9 @@ func readConditions(u *unstructured.Unstructured) []metav1.Condition {
 		list[i] = metav1.Condition{Type: c.Type, Status: metav1.ConditionStatus(c.Status), Reason: c.Reason, Message: c.Message}
 		if i < len(raw) {
 			fields, _ := raw[i].(map[string]any)
-			list[i].ObservedGeneration, _ = fields["observedGeneration"].(int64) // which kstatus does not read
+			list[i].ObservedGeneration, _ = fields["observedGeneration"].(int64) // which kstatus does not read, nor the time
+			since, _ := fields["lastTransitionTime"].(string)
+			list[i].LastTransitionTime.Time, _ = time.Parse(time.RFC3339, since) // zero if it has another form
 		}
 	}
 	return list

@@ -23,7 +23,7 @@
 //     kinds.go, ref.go and resource.go identify kinds and objects;
 //   - what makes it doubtful that an object is healthy: doubt.go, missingstatus.go; doubtrules.go, with needed.go, service.go,
 //     endpoints.go, ingress.go, binding.go, deviceclass.go, budget.go, workloaddoubts.go, scheduledjobs.go, podnode.go,
-//     unservedowner.go, repeatedwarning.go;
+//     unservedowner.go, repeatedwarning.go, warnings.go;
 //   - why it is not healthy: why.go (Why), search.go, event.go, solved.go; pod.go, with container.go, unschedulable.go, kill.go, revision.go,
 //     simulation.go and network.go; workload.go, nextpod.go, spec.go, claim.go; owned.go and inventory.go for custom
 //     resources; crd.go, apiservice.go, unavailableapi.go and controllers.go for what does not run or is not served; deletion.go, namespace.go;

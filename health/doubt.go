@@ -83,7 +83,11 @@ func (w *Waiter) reportDoubts(ctx context.Context, t *tracker) {
 	}
 	ctx, cancel := afterDeadline(ctx)
 	defer cancel()
-	options, cache := searchOptions{skipPods: !t.allSatisfied()}, newSearchCache()
+	options := searchOptions{skipPods: !t.allSatisfied()}
+	var cache *searchCache
+	if len(t.objects) > 1 {
+		cache = newSearchCache()
+	}
 	for i := range t.objects {
 		e := &t.objects[i]
 		doubtful := e.State

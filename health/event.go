@@ -52,7 +52,7 @@ func saysSame(text, warning string) bool {
 // conditionTime returns since when an object has the condition whose reason and message are a text, or its end, after what
 // says the same in other words; zero if that is not known.
 func conditionTime(u *unstructured.Unstructured, text string) (since time.Time) {
-	for _, c := range readTimedConditions(u) {
+	for _, c := range readConditions(u) {
 		said := words.OneLine(joinReason(c.Reason, c.Message))
 		if said != "" && (text == said || strings.HasSuffix(text, ": "+said) || strings.HasSuffix(text, "; "+said)) && c.LastTransitionTime.After(since) {
 			since = c.LastTransitionTime.Time
@@ -90,15 +90,17 @@ func (s *reasonSearch) eventsAbout(u *unstructured.Unstructured) (events []*core
 
 // listEvents lists the events about an object, those alone if only one is explained, as there may be many others.
 func (s *reasonSearch) listEvents(u *unstructured.Unstructured) []unstructured.Unstructured {
-	resource, namespace := coreResource("events"), u.GetNamespace()
-	if namespace == "" {
-		namespace = metav1.NamespaceDefault // for objects without a namespace
-	}
+	resource, namespace := coreResource("events"), eventNamespace(u)
 	if !s.single {
 		return s.listRelated(resource, namespace, involvedUID)[u.GetUID()]
 	}
 	selector := fields.OneTermEqualSelector("involvedObject.uid", string(u.GetUID())).String()
 	return groupByUID(s.list(resource, namespace, metav1.ListOptions{FieldSelector: selector}), involvedUID)[u.GetUID()]
+}
+
+// eventNamespace returns the namespace of the events about an object.
+func eventNamespace(u *unstructured.Unstructured) string {
+	return cmp.Or(u.GetNamespace(), metav1.NamespaceDefault)
 }
 
 func isWarning(e *corev1.Event) bool { return e.Type == corev1.EventTypeWarning }
@@ -113,7 +115,7 @@ func involvedUID(event *unstructured.Unstructured) types.UID {
 // fields.
 func eventTime(e *corev1.Event) time.Time {
 	switch {
-	case e.Series != nil:
+	case e.Series != nil && !e.Series.LastObservedTime.IsZero():
 		return e.Series.LastObservedTime.Time
 	case !e.LastTimestamp.IsZero():
 		return e.LastTimestamp.Time
@@ -121,4 +123,14 @@ func eventTime(e *corev1.Event) time.Time {
 		return e.EventTime.Time
 	}
 	return e.CreationTimestamp.Time
+}
+
+// firstTime returns when an event first occurred.
+func firstTime(e *corev1.Event) time.Time {
+	for _, at := range []time.Time{e.FirstTimestamp.Time, e.EventTime.Time, e.CreationTimestamp.Time} {
+		if !at.IsZero() {
+			return at
+		}
+	}
+	return eventTime(e)
 }

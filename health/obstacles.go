@@ -14,7 +14,7 @@ import (
 // change that is under way. Those that normal matches, too, are True of a healthy object, as ProvisioningSucceeded.
 var abnormal = regexp.MustCompile(`Fail|Error|Degrad|Stall|Stale|Unavailable|Unhealthy|Unreachable|Unschedulable|Invalid|Denied|Conflict|Missing|Blocked|` +
 	`Pressure|Exceeded|Exhausted|Expired|Overlap|Drift|Deprecat|Evict|Preempt|Requeue|Deactivat|Disrupt|Suspend|Paus|Delet|Terminat|` +
-	`Pending|Waiting|(?:Progress|Reconcil|Issu|Updat|Upgrad|Scal|Remediat|Rotat|Migrat|Creat|Initializ|Provision)ing|(?:Scaling|Rolling)[A-Z]`)
+	`Pending|Waiting|(?:Progress|Reconcil|Issu|Updat|Upgrad|Scal|Remediat|Rotat|Migrat|Creat|Initializ|Provision)ing|InProgress|(?:Scaling|Rolling)[A-Z]`)
 
 // normal matches the types of conditions that say that something has gone well, or that nothing goes wrong.
 var normal = regexp.MustCompile(`^No[A-Z]|(?:Succeeded|Successful|Complete|Completed|Finished|Done|Ready|Resolved|Allowed|Active|Available|` +

@@ -6,18 +6,24 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/ctrlplane/ctrlplane/internal/kinds"
 	"github.com/ctrlplane/ctrlplane/internal/words"
 )
 
-// maxWarningAge is how long ago the last repetition of a warning may be that alone makes it doubtful that an object is healthy.
-const maxWarningAge = 5 * time.Minute
+// An operator that still fails has warned again after at most the longest delay: one beside which a condition says what is not as it
+// should be, or one that alone makes it doubtful that an object is healthy. Of controller-runtime, the longest is 16 m 40 s.
+const (
+	maxRetryDelay = 17 * time.Minute
+	maxWarningAge = 5 * time.Minute
+	minWarnings   = 3 // fewer are of conflicts, or of a start
+)
 
-// doubtRepeatedWarning says that an operator keeps failing for a custom resource: it has repeated a warning since the last change of
-// the object's spec, and has reported no success since. Beside it the conditions count that say what is not as it should be,
-// although others, such as NoWarnings, are True. An object with the condition Ready says by that whether it is healthy.
+// doubtRepeatedWarning says that an operator keeps failing for a custom resource, as repeatedWarning finds. Beside it the conditions
+// count that say what is not as it should be, although others, such as NoWarnings, are True, unless they changed after the last
+// warning. An object with the condition Ready says by that whether it is healthy.
 func (s *reasonSearch) doubtRepeatedWarning(u *unstructured.Unstructured) string {
 	if !kinds.IsCustom(kindOf(u)) || hasCustomRule(u) {
 		return ""
@@ -25,17 +31,18 @@ func (s *reasonSearch) doubtRepeatedWarning(u *unstructured.Unstructured) string
 	if _, saysSo := findCondition(u, "Ready"); saysSo {
 		return ""
 	}
-	defer s.ignoreErrors()()
-	last, times := s.repeatedWarning(u)
-	if last == nil || isSolved(u, last) {
+	w := repeatedWarning(u, s.warningsAbout(u))
+	if w.times < minWarnings || metSince(u, eventTime(w.last)) {
 		return ""
 	}
-	unmet := obstacles(readConditions(u))
-	ago := time.Since(eventTime(last))
+	ago, said := time.Since(eventTime(w.last)), joinReason(w.last.Reason, w.last.Message)
+	unmet := slices.DeleteFunc(obstacles(readConditions(u)), func(c metav1.Condition) bool {
+		return c.LastTransitionTime.After(eventTime(w.last).Add(warningMargin))
+	})
 	switch {
-	case slices.ContainsFunc(unmet, isUnmet):
-	case ago < maxWarningAge:
-		return fmt.Sprintf("it had %s, the last one %s ago: %s", words.Count(times, "warning"), words.Duration(ago), joinReason(last.Reason, last.Message))
+	case slices.ContainsFunc(unmet, isUnmet) && w.isGoingOn(maxRetryDelay):
+	case w.isGoingOn(maxWarningAge) && !statusTime(u).After(eventTime(w.last)):
+		return fmt.Sprintf("it had %s, the last one %s ago: %s", words.Count(w.times, "warning"), words.Duration(ago), said)
 	default:
 		return ""
 	}
@@ -44,23 +51,48 @@ func (s *reasonSearch) doubtRepeatedWarning(u *unstructured.Unstructured) string
 		texts = append(texts, "its "+describeCondition(c, ""))
 	}
 	text := joinTexts(texts...)
-	if saysSame(text, trimStop(joinReason("", last.Message))) {
+	if saysSame(text, trimStop(joinReason("", w.last.Message))) {
 		return text
 	}
-	return joinTexts(text, fmt.Sprintf("last warning, %s ago: %s", words.Duration(ago), joinReason(last.Reason, last.Message)))
+	return joinTexts(text, fmt.Sprintf("last warning, %s ago: %s", words.Duration(ago), said))
 }
 
-// repeatedWarning returns the last warning about an object, and how many there were since the last change of its spec; none if there
-// was only one.
-func (s *reasonSearch) repeatedWarning(u *unstructured.Unstructured) (last *corev1.Event, times int32) {
-	warnings := slices.DeleteFunc(s.eventsAbout(u), func(e *corev1.Event) bool { return !isWarning(e) || isBeforeChange(u, e) })
+// repeated is a warning, or several ones, about an object.
+type repeated struct {
+	last  *corev1.Event
+	first time.Time
+	times int32
+}
+
+// repeatedWarning returns what the warnings about an object have been since the last change of its spec.
+func repeatedWarning(u *unstructured.Unstructured, warnings []*corev1.Event) (w repeated) {
+	changed := specTime(u)
 	for _, e := range warnings {
-		times += occurrences(e)
+		if eventTime(e).Before(changed) {
+			continue
+		}
+		w.times += occurrences(e)
+		if first := firstTime(e); w.first.IsZero() || first.Before(w.first) {
+			w.first = first
+		}
 	}
-	if times < 2 {
-		return nil, 0
+	if w.first.Before(changed) {
+		w.first = changed
 	}
-	return newestEvent(warnings, isWarning), times
+	w.last = newestEvent(warnings, isWarning)
+	return w
+}
+
+// isGoingOn reports whether an operator that retries with delays up to a maximum may still fail. A delay is at most twice the one before
+// it: once more time has passed than from the first warning to the last one, the next attempt had no warning.
+func (w repeated) isGoingOn(maxDelay time.Duration) bool {
+	ago, took := time.Since(eventTime(w.last)), eventTime(w.last).Sub(w.first)
+	return ago <= took+warningMargin && ago < maxDelay && took < maxDelay*time.Duration(w.times)
+}
+
+// metSince reports whether a condition of an object has become as it should be at a time or after it.
+func metSince(u *unstructured.Unstructured, at time.Time) bool {
+	return slices.ContainsFunc(readConditions(u), func(c metav1.Condition) bool { return isMet(c) && !c.LastTransitionTime.Time.Before(at) })
 }
 
 // occurrences returns how often an event has occurred. A series begins with the second time.

@@ -3,6 +3,7 @@ package health
 import (
 	"fmt"
 	"slices"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -63,6 +64,9 @@ type searchCache struct {
 	disruptions map[string]*disruptions            // by namespace
 	// podsOfClaims are the Pods that use claims, by namespace and the claim's name.
 	podsOfClaims map[string]map[string][]podOfClaim
+	// warnings are about custom resources, by namespace and UID; readingWarnings is how long they were read.
+	warnings        map[string]objectsByUID
+	readingWarnings time.Duration
 	// The others are nil until they are asked for.
 	custom  *customAnswer
 	stopped map[string]string // why controllers do not run
@@ -74,7 +78,7 @@ func newSearchCache() *searchCache {
 	return &searchCache{
 		lists: map[listedResource]*listAnswer{}, reads: map[neededObject]readAnswer{}, kinds: map[schema.GroupVersionKind]kindAnswer{},
 		applied: map[Ref]*unstructured.Unstructured{}, skipping: map[string]bool{}, disruptions: map[string]*disruptions{},
-		podsOfClaims: map[string]map[string][]podOfClaim{},
+		podsOfClaims: map[string]map[string][]podOfClaim{}, warnings: map[string]objectsByUID{},
 	}
 }
 

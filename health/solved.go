@@ -3,6 +3,7 @@ package health
 import (
 	"bytes"
 	"regexp"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -21,8 +22,10 @@ func isSolved(u *unstructured.Unstructured, warning *corev1.Event) (solved bool)
 	if !kinds.IsCustom(kindOf(u)) {
 		return false
 	}
-	for _, c := range readTimedConditions(u) {
+	for _, c := range readConditions(u) {
 		switch {
+		case c.Status == metav1.ConditionTrue && (c.Type == "Stalled" || slices.Contains(conditionsOfFailure, c.Type)):
+			return false
 		case !success.MatchString(c.Type):
 		case c.Status != metav1.ConditionTrue:
 			return false
@@ -38,26 +41,39 @@ func isBeforeChange(u *unstructured.Unstructured, warning *corev1.Event) bool {
 	return eventTime(warning).Before(specTime(u).Add(-warningMargin))
 }
 
-// specTime returns when a client has changed the spec of an object last, or other fields that it has written with the spec; zero if
-// that is not known.
-func specTime(u *unstructured.Unstructured) (last time.Time) {
+// specTime returns when a client has last written an object whose spec it has written: that, or other fields. The client that has
+// written the status last is its operator, whose own changes of the spec do not count. It is zero if that is not known.
+func specTime(u *unstructured.Unstructured) time.Time {
+	operator := lastWriter(u, func(f metav1.ManagedFieldsEntry) bool { return hasField(f, "status") })
+	spec := lastWriter(u, func(f metav1.ManagedFieldsEntry) bool {
+		return f.Subresource == "" && hasField(f, "spec") && (operator.Time == nil || f.Manager != operator.Manager)
+	})
+	return entryTime(spec)
+}
+
+// statusTime returns when the status of an object has last changed; zero if that is not known.
+func statusTime(u *unstructured.Unstructured) time.Time {
+	return entryTime(lastWriter(u, func(f metav1.ManagedFieldsEntry) bool { return hasField(f, "status") }))
+}
+
+// lastWriter returns the newest of the wanted entries about the clients that have written an object; zero if none has a time.
+func lastWriter(u *unstructured.Unstructured, wanted func(metav1.ManagedFieldsEntry) bool) (last metav1.ManagedFieldsEntry) {
 	for _, f := range u.GetManagedFields() {
-		if f.Subresource == "" && f.Time != nil && f.FieldsV1 != nil && bytes.Contains(f.FieldsV1.GetRawBytes(), []byte(`"f:spec"`)) && f.Time.After(last) {
-			last = f.Time.Time
+		if f.Time != nil && wanted(f) && (last.Time == nil || f.Time.After(last.Time.Time)) {
+			last = f
 		}
 	}
 	return last
 }
 
-// readTimedConditions returns the conditions with the times of their transitions; none if those cannot be read.
-func readTimedConditions(u *unstructured.Unstructured) []metav1.Condition {
-	var found struct {
-		Status struct {
-			Conditions []metav1.Condition `json:"conditions"`
-		} `json:"status"`
+func entryTime(f metav1.ManagedFieldsEntry) (at time.Time) {
+	if f.Time != nil {
+		at = f.Time.Time
 	}
-	if convertObject(u, &found) != nil {
-		return nil
-	}
-	return found.Status.Conditions
+	return at
+}
+
+// hasField reports whether a client has written a field at the top of an object.
+func hasField(f metav1.ManagedFieldsEntry, name string) bool {
+	return f.FieldsV1 != nil && bytes.Contains(f.FieldsV1.GetRawBytes(), []byte(`"f:`+name+`"`))
 }

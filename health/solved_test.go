@@ -27,6 +27,8 @@ func TestSolvedWarnings(t *testing.T) {
 		"one of two":                {condition("Ready", "Unknown", "10:04") + ", " + condition("Synced", "True", "10:04"), before, both},
 		"before the last change":    {condition("ReconcileSuccess", "False", "10:00"), after, pending + "; last warning, before its last change: Unsupported: no scale down"},
 		"of the change":             {"", "2026-01-01T00:10:02Z", both},
+		"stalled":                   {condition("Synced", "True", "10:04") + ", " + condition("Stalled", "True", "09:00"), before, both},
+		"another without a time":    {`{type: Open, status: "True", lastTransitionTime: never}, ` + condition("Synced", "True", "10:04"), before, pending},
 		"without a time":            {`{type: ReconcileSuccess, status: "True"}`, before, both},
 		"a time that is not a time": {`{type: ReconcileSuccess, status: "True", lastTransitionTime: never}`, before, both},
 	} {

@@ -40,6 +40,8 @@ type State struct {
 	// Unreported is set for a custom resource whose status no client has written, or not since its last change, though its
 	// kind has one: that kind, as RESOURCE.GROUP. Only Wait and Examine set it.
 	Unreported string
+	// Resource is that of the kind, as RESOURCE.GROUP, which cannot be guessed from it. Only Wait sets it.
+	Resource string
 	// Created is when an object whose status no client has written was created; zero for others.
 	Created time.Time
 	// Suspended is the field that suspends the object, such as spec.suspend; empty if none does. Only Examine sets it.

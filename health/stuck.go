@@ -40,22 +40,16 @@ type Candidates struct {
 	Unhealthy  []observe.Object // stuck if they are not healthy
 	Dependents []observe.Object // stuck if the kind of an owner is not served
 	Deleted    []observe.Object // stuck if they wait for their finalizers
-	Warned     []observe.Object // stuck if that they are healthy is doubtful
+	Warned     []observe.Object // custom resources: stuck if they are healthy, but doubtful
 }
 
 // FindStuck returns the Namespaces that are being deleted, the Deployments whose rollout has exceeded its deadline, the
 // APIServices that are not available, and those of the candidates that are stuck, or that cannot be read, each once, with the reasons.
 func (w *Waiter) FindStuck(ctx context.Context, of Candidates) (found []Stuck, err error) {
 	ctx = requestlog.Discard(ctx)
+	began := time.Now()
 	known, places := kinds.NewMapper(w.kinds), map[Ref]int{} // in found
-	for _, find := range []func() ([]Stuck, error){
-		func() ([]Stuck, error) { return w.findStuckKinds(ctx) },
-		func() ([]Stuck, error) { return w.findUnhealthy(ctx, known, of.Unhealthy) },
-		func() ([]Stuck, error) { return w.findDependents(ctx, known, of.Dependents) },
-		func() ([]Stuck, error) { return w.findFinalizing(ctx, known, of.Deleted) },
-		func() ([]Stuck, error) { return w.findDoubtful(ctx, known, of.Warned) },
-	} {
-		list, err := find()
+	add := func(list []Stuck) {
 		for _, s := range list {
 			object := s.Ref
 			object.Version = ""
@@ -66,9 +60,22 @@ func (w *Waiter) FindStuck(ctx context.Context, of Candidates) (found []Stuck, e
 			places[object] = len(found)
 			found = append(found, s)
 		}
+	}
+	for _, find := range []func() ([]Stuck, error){
+		func() ([]Stuck, error) { return w.findStuckKinds(ctx) },
+		func() ([]Stuck, error) { return w.findUnhealthy(ctx, known, of.Unhealthy) },
+		func() ([]Stuck, error) { return w.findDependents(ctx, known, of.Dependents) },
+		func() ([]Stuck, error) { return w.findFinalizing(ctx, known, of.Deleted) },
+	} {
+		list, err := find()
+		add(list)
 		if err != nil {
 			return found, err
 		}
+	}
+	if ctx.Err() == nil && time.Since(began) < maxDoubtTime { // the caller does not wait for long
+		add(w.findDoubtful(ctx, known, of.Warned))
+		return found, nil
 	}
 	return found, ctx.Err()
 }
@@ -156,14 +163,31 @@ func (w *Waiter) findFinalizing(ctx context.Context, known kinds.Mapper, deleted
 	return found, err
 }
 
-// findDoubtful returns those of some objects that are healthy to Wait, but doubtful.
-func (w *Waiter) findDoubtful(ctx context.Context, known kinds.Mapper, objects []observe.Object) (found []Stuck, err error) {
-	err = w.examineEach(ctx, known, objects, nil, func(s State, _ bool) {
-		if s.Doubt != "" {
+// maxDoubtTime bounds how long findDoubtful takes.
+const maxDoubtTime = 2 * time.Second
+
+// findDoubtful returns those of some custom resources, of which only the kind is known, that are healthy to Wait, but doubtful. It leaves
+// out what cannot be read, or not in time.
+func (w *Waiter) findDoubtful(ctx context.Context, known kinds.Mapper, objects []observe.Object) (found []Stuck) {
+	ctx, cancel := context.WithTimeout(ctx, maxDoubtTime)
+	defer cancel()
+	cache := newSearchCache()
+	for _, o := range objects {
+		m, err := known.Find(ctx, o.Kind+"."+o.Group)
+		if err != nil {
+			continue
+		}
+		u, err := w.read(ctx, m, refOf(m, o.Namespace, o.Name))
+		if err != nil || u == nil {
+			continue
+		}
+		s := StateOf(u)
+		s.Owner = controllerOf(u)
+		if err := s.addRuleDoubt(w.newSearch(ctx, searchOptions{}, cache), u); err == nil && s.Doubt != "" {
 			found = append(found, Stuck{Unhealthy: Unhealthy{State: s, Reason: s.Doubt}})
 		}
-	})
-	return found, err
+	}
+	return found
 }
 
 // examineEach passes on the state of each of some objects that exist and are selected; nil selects all. That of one that cannot be

@@ -94,12 +94,16 @@ func TestFindStuckWarned(t *testing.T) {
 	}
 	c := newCluster(t, object("ready", `{type: Ready, status: "True"}`), object("unready", `{type: Ready, status: "False"}`), object("bad", `{type: Synced, status: "False", message: no luck}`))
 	c.serve("example.com/v1", "widgets", "Widget", true)
+	c.serve("gateway.networking.k8s.io/v1", "gateways", "Gateway", true) // its plural cannot be guessed
+	c.create(t, schema.GroupVersionResource{Group: "gateway.networking.k8s.io", Version: "v1", Resource: "gateways"},
+		strings.Replace(object("g", `{type: Programmed, status: "False", message: no listener}`), "example.com/v1, kind: Widget", "gateway.networking.k8s.io/v1, kind: Gateway", 1))
 	var warned []observe.Object
 	for _, name := range []string{"ready", "unready", "bad", "gone"} {
-		warned = append(warned, observe.Object{Group: "example.com", Kind: "Widget", Resource: "widgets", Namespace: "shop", Name: name})
+		warned = append(warned, observe.Object{Group: "example.com", Kind: "Widget", Namespace: "shop", Name: name})
 	}
+	warned = append(warned, observe.Object{Group: "gateway.networking.k8s.io", Kind: "Gateway", Namespace: "shop", Name: "g"}, observe.Object{Group: "gone.example.com", Kind: "Widget", Namespace: "shop", Name: "bad"})
 	found, err := c.FindStuck(t.Context(), Candidates{Warned: warned})
-	if err != nil || len(found) != 1 || found[0].Ref.Name != "bad" || found[0].Reason != "its condition Synced is False: no luck" {
+	if err != nil || len(found) != 2 || found[0].Ref.Name != "bad" || found[0].Reason != "its condition Synced is False: no luck" || found[1].Ref.Kind != "Gateway" {
 		t.Errorf("got %+v, %v", found, err)
 	}
 }

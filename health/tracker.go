@@ -29,6 +29,8 @@ type objectUpdate struct {
 	isLast bool                       // object is the last version of one that does not exist
 	last   *unstructured.Unstructured // of an object that does not exist; nil if it is not known
 	status string                     // see resource.statusResource
+	// resource is as RESOURCE.GROUP; empty if it is not known.
+	resource string
 	// state is set if it cannot be computed from the object.
 	state State
 }
@@ -83,7 +85,7 @@ func (t *tracker) applyUpdate(c objectUpdate) {
 	case s.Status == "":
 		s.Status, s.Message = NotFound, "does not exist"
 	}
-	s.Ref = c.ref
+	s.Ref, s.Resource = c.ref, c.resource
 	if c.object != nil || s.Status != Unknown { // otherwise the last object seen is the best information
 		e.object, e.isLast = c.object, c.isLast
 	}

@@ -16,9 +16,8 @@ import (
 )
 
 // explainUnservedOwner says that the API server does not serve the kind of an owner of an object, or not while an APIService is not
-// available, which the garbage collector then
-// cannot look up: it retries, and neither deletes the object nor removes references to its other owners. Only of an owner whose
-// deletion it saw does it know that it is absent.
+// available. The garbage collector then cannot look up the owner: it retries, and neither deletes the object nor removes references
+// to its other owners. Only of an owner whose deletion it saw does it know that it is absent.
 func (s *reasonSearch) explainUnservedOwner(u *unstructured.Unstructured) string {
 	if u.GetDeletionTimestamp() != nil { // the garbage collector leaves it alone
 		return ""

@@ -94,7 +94,7 @@ func TestDeadlineReportsReasons(t *testing.T) {
 		if !ok || w.took != 10*time.Second {
 			t.Fatalf("got %v after %v", w.err, w.took)
 		}
-		want := []Unhealthy{{State{Ref: podP, Status: NotFound, Message: "does not exist"}, "does not exist"}}
+		want := []Unhealthy{{State{Ref: podP, Status: NotFound, Message: "does not exist", Resource: "pods"}, "does not exist"}}
 		if diff := cmp.Diff(want, bad.Objects); diff != "" {
 			t.Errorf("(-want +got):\n%s", diff)
 		}

@@ -25,6 +25,7 @@ type objectWatcher struct {
 	gvk       schema.GroupVersionKind
 	namespace string
 	status    string         // see resource.statusResource
+	resource  string         // as RESOURCE.GROUP
 	entries   map[string]int // by name
 	gone      bool           // they are to be gone
 	changes   chan<- objectUpdate
@@ -71,7 +72,7 @@ func (w *objectWatcher) listAndWatch(ctx context.Context, worked func()) error {
 	if err != nil {
 		return err
 	}
-	w.namespace, w.status = r.namespace(w.namespace), r.statusResource()
+	w.namespace, w.status, w.resource = r.namespace(w.namespace), r.statusResource(), r.GroupResource().String()
 	client := r.client(w.objects, w.namespace)
 	list, err := client.List(ctx, w.listOptions())
 	if err != nil {
@@ -174,7 +175,7 @@ func (w *objectWatcher) send(ctx context.Context, name string, update objectUpda
 	if !ok {
 		return
 	}
-	update.entry, update.ref, update.status = i, w.ref(name), w.status
+	update.entry, update.ref, update.status, update.resource = i, w.ref(name), w.status, w.resource
 	select {
 	case w.changes <- update:
 	case <-ctx.Done():

@@ -235,6 +235,7 @@ func TestUnreportedNotesNameFailingOperators(t *testing.T) {
 		{Name: "deployment-controller", State: "running", Watches: []string{"deployments.apps", "sites.example.com"}, Failing: failing},
 		{Name: "shop/page", State: "running", Watches: []string{"pages.example.com"}, Failing: failing},
 		{Name: "shop/site", State: "running", Watches: []string{"sites.example.com"}, Failing: failing},
+		{Name: "shop/redis", State: "running", Watches: []string{"redis.example.com"}, Failing: failing},
 		{Name: "shop/siteset", State: "running", Watches: []string{"sites.example.com"}, Failing: failing},
 	}}
 	notes := NewUnreportedNotes(func() (observe.Snapshot, error) { return s, nil })
@@ -243,11 +244,14 @@ func TestUnreportedNotesNameFailingOperators(t *testing.T) {
 			t.Errorf("%s: got %q, want %q", name, got, want)
 		}
 	}
+	redis := siteRef("a")
+	redis.Kind = "Redis" // its plural cannot be guessed
 	const fails = "shop/site fails for shop/a, 11 times in a row, next attempt in 2.0 s: no luck"
 	for want, state := range map[string]health.State{
-		", but " + fails: {Ref: siteRef("a"), Status: health.Current},
-		"; " + fails:     {Ref: siteRef("a"), Status: health.Current, Doubt: "its condition Synced is False"},
-		"":               {Ref: siteRef("b"), Status: health.Current},
+		", but " + fails: {Ref: siteRef("a"), Resource: "sites.example.com", Status: health.Current},
+		"; " + fails:     {Ref: siteRef("a"), Resource: "sites.example.com", Status: health.Current, Doubt: "its condition Synced is False"},
+		"":               {Ref: siteRef("b"), Resource: "sites.example.com", Status: health.Current},
+		", but shop/redis fails for shop/a, 11 times in a row, next attempt in 2.0 s: no luck": {Ref: redis, Resource: "redis.example.com", Status: health.Current},
 	} {
 		if got := notes.OfHealthy(state); got != want {
 			t.Errorf("%+v: got %q, want %q", state, got, want)

@@ -5,8 +5,6 @@ import (
 	"strings"
 	"time"
 
-	"k8s.io/apimachinery/pkg/api/meta"
-
 	"github.com/ctrlplane/ctrlplane/health"
 	"github.com/ctrlplane/ctrlplane/internal/kinds"
 	"github.com/ctrlplane/ctrlplane/observe"
@@ -47,8 +45,7 @@ func (u *UnreportedNotes) OfHealthy(s health.State) string {
 	if s.Status != health.Current || !kinds.IsCustom(s.Ref.GroupKind()) || !u.isKnown() {
 		return ""
 	}
-	guess, _ := meta.UnsafeGuessKindToResource(s.Ref.GroupVersionKind)
-	failing := strings.Join(failingOperators(u.now, guess.GroupResource().String(), s.Ref), "; ")
+	failing := strings.Join(failingOperators(u.now, s.Resource, s.Ref), "; ")
 	switch {
 	case failing == "":
 		return ""

@@ -26,8 +26,9 @@ func newRolesCommand(t *target) *cobra.Command {
 control plane was started, those included that were refused, which a comment names. If
 its user is a ServiceAccount, the bindings are there, too. What may be watched may be
 listed: an informer that has listed by its watch cannot do so on every API server.
-If it writes roles or bindings, it may also escalate and bind, as the API server
-refuses otherwise to grant what the client may not do itself; a comment says so.
+If it writes roles or bindings, it may also escalate and bind, as the API server may
+refuse otherwise to grant what the client may not do itself; a comment says so. With
+that it can give itself any permission.
 
 The roles also allow what the other clients of its process have asked for, such as the one
 for leader election of an operator with a user agent of its own: those of the same user
@@ -154,8 +155,8 @@ func (of clientRoles) print(out io.Writer, t *target) error {
 		fmt.Fprintf(out, "# Other permissions, which %s needed, are not here: there are too many.\n", words.Count(list.LeftOut, "request"))
 	}
 	if grants := roles.Grants(list); len(grants) > 0 {
-		fmt.Fprintf(out, "# Added, as it writes roles or bindings, for permissions that these roles do not have: %s.\n", words.And(describeAll(grants)))
-		fmt.Fprintln(out, "# To be stricter, replace what is added with the rules that its roles grant.")
+		fmt.Fprintf(out, "# Added, as it writes roles or bindings, and may grant what these roles do not have: %s.\n", words.And(describeAll(grants)))
+		fmt.Fprintln(out, "# With that it can give itself any permission. To be stricter, replace it with the rules that its roles grant.")
 	}
 	for i, object := range roles.For(list) {
 		data, err := yamltext.Marshal(object)

@@ -163,7 +163,8 @@ client that gets 410 has to list again.`
 does not execute a call that is made to fail. Conflicts (409) only
 apply to writes, expired versions (410) to lists and watches. A Lease
 is read and renewed as usual, so that its holder does not end: to fail
-that, too, use --resource leases.%[2]s`, a.plural, open),
+that, too, use --resource leases. A lock in a ConfigMap or in Endpoints
+is not spared.%[2]s`, a.plural, open),
 		Example: fmt.Sprintf(`  ctrlplane %[1]s fail %[2]s
   ctrlplane %[1]s fail %[2]s --rate 0.3 --code 409 --verb update
   ctrlplane %[1]s fail %[2]s --code timeout --resource pods

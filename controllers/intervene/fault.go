@@ -99,9 +99,9 @@ func faultMatches(f control.Fault, call *observe.Called) bool {
 		(!one || subresource == call.Subresource)
 }
 
-// isOneLease reports whether a call is for a Lease rather than for all of them, as an informer's.
+// isOneLease reports whether a call is for a Lease rather than for several, as an informer's.
 func isOneLease(call *observe.Called) bool {
-	return call.Object.IsLease() && !slices.Contains(expiringVerbs, call.Verb)
+	return call.Object.IsLease() && !slices.Contains(expiringVerbs, call.Verb) && call.Verb != "deletecollection"
 }
 
 // retryAfterSeconds is how long clients wait after an injected 429.

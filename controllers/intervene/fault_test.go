@@ -57,6 +57,7 @@ func TestFaultsFailTheirShareOfCalls(t *testing.T) {
 		{control.Fault{Rate: 1, Code: "500"}, "PUT", leases + "/a", 0},
 		{control.Fault{Rate: 1, Code: "500"}, "GET", leases + "/a", 0},
 		{control.Fault{Rate: 1, Code: "500"}, "GET", leases, 20},
+		{control.Fault{Rate: 1, Code: "500"}, "DELETE", leases, 20},
 		{control.Fault{Rate: 1, Code: "500", Resource: "leases"}, "PUT", leases + "/a", 20},
 		{control.Fault{Rate: 1, Code: "500", Resource: "leases.coordination.k8s.io"}, "GET", leases + "/a", 20},
 		{control.Fault{Rate: 1, Code: "500", Resource: "deployments.apps/scale"}, "PATCH", "/apis/apps/v1/namespaces/default/deployments/a/scale", 20},

@@ -20,7 +20,8 @@ var granting = map[string]struct {
 	"clusterrolebindings": {"bind", []string{"clusterroles"}},
 }
 
-// Grants returns the permissions that the roles have in addition to those of a list, because the client writes roles or bindings.
+// Grants returns the permissions that the roles have in addition to those of a list, because the client writes roles or bindings. One
+// for all namespaces stands for those for each.
 func Grants(list control.PermissionList) (grants []control.Permission) {
 	for _, use := range list.Items {
 		g := granting[use.Resource]
@@ -29,13 +30,17 @@ func Grants(list control.PermissionList) (grants []control.Permission) {
 		}
 		for _, resource := range g.resources {
 			p := control.Permission{Verb: g.verb, Group: use.Group, Resource: resource, Namespace: use.Namespace}
-			isUsed := slices.ContainsFunc(list.Items, func(u control.PermissionUse) bool { return u.Permission == p })
-			if !isUsed && !slices.Contains(grants, p) {
+			if !slices.Contains(grants, p) {
 				grants = append(grants, p)
 			}
 		}
 	}
-	return grants
+	all := slices.Clone(grants)
+	return slices.DeleteFunc(grants, func(p control.Permission) bool {
+		wide := p
+		wide.Namespace = ""
+		return p != wide && slices.Contains(all, wide)
+	})
 }
 
 // withGrants adds what Grants returns.
