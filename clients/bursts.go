@@ -30,11 +30,15 @@ func (w *write) isOfTicker(cause *event) bool {
 	first, second, last := w.bursts[0], w.bursts[1], w.bursts[2]
 	distance, other := last.Sub(second), second.Sub(first)
 	isRegular := distance >= longIdle && (distance-other).Abs() <= max(maxPause, distance/burstTolerance)
-	return isRegular && last.Sub(cause.seen()) > maxSettle && !w.isAnswer(cause, second)
+	return isRegular && last.Sub(cause.seen()) > maxSettle && !w.isAnswer(cause, second, last)
 }
 
-// isAnswer reports whether the write may be the answer to another client's change of the written object since a time, for which the
-// program has written nothing: changes may come at equal distances, too, and a sync take long.
-func (w *write) isAnswer(cause *event, since time.Time) bool {
-	return !w.deletes && w.isOthers(cause) && cause.isOf(w.object) && cause.seen().After(since) && len(cause.lastRun(w).targets) == 0
+// isAnswer reports whether the write may be the answer to another client's change of the written object or its owner since the burst
+// before, for which the program has written nothing before the last one: changes may come at equal distances, too, and a sync take long.
+func (w *write) isAnswer(cause *event, before, last time.Time) bool {
+	if w.deletes || !w.isOthers(cause) || !cause.seen().After(before) {
+		return false
+	}
+	r := cause.lastRun(w)
+	return len(r.targets) > 0 && !r.began.Before(last) || len(r.targets) == 0 && (cause.isOf(w.object) || isOwner(w.owners, cause.uid))
 }

@@ -204,10 +204,10 @@ func (c *candidates) isFinished(best *event, w *write) bool {
 	return w.since(later(best.seen(), c.free)) > maxWork && !c.isContinuedBy(w)
 }
 
-// evictsLongAfter reports whether the write evicts the Pod of an event, and the program has been idle since that: a program that looks
-// at all Pods from time to time evicts. What deletes an object may have waited on purpose, as for a time to live.
+// evictsLongAfter reports whether the write evicts a Pod, and the program has been idle since an event: a program that looks at all
+// Pods from time to time evicts. What deletes an object may have waited on purpose, as for a time to live.
 func (w *write) evictsLongAfter(e *event) bool {
-	return w.evicts && e.isOf(w.object) && w.idle.to.Sub(later(w.idle.from, e.seen())) > longIdle
+	return w.evicts && w.idle.to.Sub(later(w.idle.from, e.seen())) > longIdle
 }
 
 // isOthers reports whether an event is of what another client has changed, and a program may work for it.

@@ -33,6 +33,33 @@ func playPoll(s *script) {
 	}
 }
 
+// playRegularRollouts writes the status of a Site and its Deployment for what a user changes each minute.
+func playRegularRollouts(s *script, statusFirst bool) {
+	sendSite, sendDeployment := s.watch(sites+"?watch=1"), s.watch(deployments+"?watch=1")
+	sendDeployment("ADDED", web(7))
+	for i := range 5 {
+		at := 10 + 10*i
+		updated := fmt.Sprint("Site ns/shop updated ", at)
+		status := func() {
+			s.write(updated, "PATCH", sites+"/shop/status", site(at+1))
+			sendSite("MODIFIED", site(at+1))
+		}
+		sendSite("MODIFIED", site(at))
+		ms(3000)
+		if statusFirst {
+			status()
+			ms(3)
+		}
+		s.write(updated, "PATCH", deployments+"/web", web(at+2))
+		sendDeployment("MODIFIED", web(at+2))
+		if !statusFirst {
+			ms(3)
+			status()
+		}
+		ms(57_000)
+	}
+}
+
 // playRefusedEvictions evicts a Pod for a changed Site. What drains with kubectl's package tries again 5 s after each refusal.
 func playRefusedEvictions(s *script) {
 	const updated = "Site ns/shop updated 20"
@@ -70,17 +97,20 @@ func playFixedRetry(s *script) {
 }
 
 // playBatchBinding binds a Pod each 10 s, some time after it was created, as a scheduler with a batch window does.
-func playBatchBinding(s *script) {
+func playBatchBinding(s *script, after int) {
 	send := s.watch(pods + "?watch=1")
+	pod := func(i, version int) string {
+		return owned("Pod", fmt.Sprint("p", i), fmt.Sprint("p-", i), fmt.Sprint(version+10*i))
+	}
+	next := 0
 	for i := range 5 {
-		pod := func(version int) string {
-			return owned("Pod", fmt.Sprint("p", i), fmt.Sprint("p-", i), fmt.Sprint(version))
-		}
 		ms(3000)
-		send("ADDED", pod(7+10*i))
+		for ; next <= i+after && next < 5; next++ {
+			send("ADDED", pod(next, 7))
+		}
 		ms(7000)
 		s.write(fmt.Sprintf("Pod ns/p%d added %d", i, 7+10*i), "POST", fmt.Sprint(pods, "/p", i, "/binding"), `{"kind":"Status","status":"Success"}`)
-		send("MODIFIED", pod(8+10*i))
+		send("MODIFIED", pod(i, 8))
 	}
 }
 

@@ -16,6 +16,37 @@ func scaler(name string, version int) string {
 	return strings.Replace(object("VerticalPodAutoscaler", name, "v-"+name, fmt.Sprint(version)), "{", spec, 1)
 }
 
+// playTickerOfParts writes parts of an object, another one each 10 s.
+func playTickerOfParts(s *script) {
+	sendScaler := s.watch(scalers + "?watch=1")
+	sendScaler("ADDED", scaler("egg", 7))
+	for i, part := range []string{"/status", "", "/scale"} {
+		ms(10_000)
+		truth := "*"
+		if i == keptBursts-1 {
+			truth = ""
+		}
+		s.write(truth, "PATCH", scalers+"/egg"+part, scaler("egg", 10+i))
+		sendScaler("MODIFIED", scaler("egg", 10+i))
+	}
+}
+
+// playTickerAfterChange writes a status each 10 s. A user changes another object, of which the second tick since writes the status.
+func playTickerAfterChange(s *script) {
+	sendScaler := s.watch(scalers + "?watch=1")
+	sendScaler("ADDED", scaler("egg", 7))
+	for i := range 4 {
+		if ms(5000); i == 3 {
+			sendScaler("MODIFIED", scaler("ham", 30))
+		}
+		ms(5000)
+		s.write("*", "PATCH", scalers+"/egg/status", scaler("egg", 10+i))
+		sendScaler("MODIFIED", scaler("egg", 10+i))
+	}
+	ms(10_000)
+	s.write("", "PATCH", scalers+"/ham/status", scaler("ham", 40))
+}
+
 // playUpdater evicts a Pod each 15 s. That of the first tick existed when the program started; another one becomes ready after each.
 func playUpdater(s *script) {
 	const evicted = `{"kind":"Status","status":"Success"}`
@@ -131,4 +162,15 @@ func playDeletionOnRequest(s *script) {
 	send("MODIFIED", site(20))
 	ms(8000)
 	s.write("Site ns/shop updated 20", "DELETE", sites+"/shop", site(21))
+}
+
+// playLateEviction evicts a Pod 3 s after a user has changed it.
+func playLateEviction(s *script) {
+	pod := func(version int) string { return owned("Pod", "p0", "p-0", fmt.Sprint(version)) }
+	sendPod := s.watch(pods + "?watch=1")
+	sendPod("ADDED", pod(7))
+	ms(30_000)
+	sendPod("MODIFIED", pod(20))
+	ms(3000)
+	s.write("Pod ns/p0 updated 20", "POST", pods+"/p0/eviction", `{"kind":"Status","status":"Success"}`)
 }
