@@ -33,12 +33,11 @@ func (w *write) isOfTicker(cause *event) bool {
 	return isRegular && last.Sub(cause.seen()) > maxSettle && !w.isAnswer(cause, second, last)
 }
 
-// isAnswer reports whether the write may be the answer to another client's change of the written object or its owner since the burst
-// before, for which the program has written nothing before the last one: changes may come at equal distances, too, and a sync take long.
+// isAnswer reports whether the write may be the answer to another client's change since the burst before, of the written object or its
+// owner or for which the program has written first in the last burst: changes may come at equal distances, too, and a sync take long.
 func (w *write) isAnswer(cause *event, before, last time.Time) bool {
 	if w.deletes || !w.isOthers(cause) || !cause.seen().After(before) {
 		return false
 	}
-	r := cause.lastRun(w)
-	return len(r.targets) > 0 && !r.began.Before(last) || len(r.targets) == 0 && (cause.isOf(w.object) || isOwner(w.owners, cause.uid))
+	return !cause.lastRun(w).began.Before(last) || cause.isOf(w.object) || isOwner(w.owners, cause.uid)
 }
