@@ -22,13 +22,22 @@ func (cl *client) noteBurst(began time.Time) {
 
 // isOfTicker reports whether a write belongs to a burst that a ticker has begun rather than an event: the last bursts began at equal
 // distances, and this one long after the event. A worker may write for one queued key after the other at equal distances, too, but
-// these are as short as a sync. What creates an object repeats nothing.
+// these are as short as a sync. What creates an object repeats nothing, and a write that has failed is repeated for the same cause.
 func (w *write) isOfTicker(cause *event) bool {
-	if len(w.bursts) < keptBursts || !w.existed && !w.deletes {
+	if len(w.bursts) < keptBursts || !w.existed && !w.deletes || cause == w.repeated.cause {
 		return false
 	}
 	first, second, last := w.bursts[0], w.bursts[1], w.bursts[2]
 	distance, other := last.Sub(second), second.Sub(first)
 	isRegular := distance >= longIdle && (distance-other).Abs() <= max(maxPause, distance/burstTolerance)
-	return isRegular && last.Sub(cause.seen()) > maxSettle
+	return isRegular && last.Sub(cause.seen()) > maxSettle && !w.isAnswer(cause, second, last)
+}
+
+// isAnswer reports whether the write may be the answer to another client's change since the burst before, of the written object or its
+// owner or for which the program has written first in the last burst: changes may come at equal distances, too, and a sync take long.
+func (w *write) isAnswer(cause *event, before, last time.Time) bool {
+	if w.deletes || !w.isOthers(cause) || !cause.seen().After(before) {
+		return false
+	}
+	return !cause.lastRun(w).began.Before(last) || cause.isOf(w.object) || isOwner(w.owners, cause.uid)
 }

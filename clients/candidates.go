@@ -198,17 +198,16 @@ func (c *candidates) takenFor(e *event) time.Time {
 // object for a while. What it has not written for may still wait in its queue, or be worked on.
 func (c *candidates) isFinished(best *event, w *write) bool {
 	isPending := w.isOthers(best) || best.change == observe.Listed && best.seen().After(w.idle.from)
-	if isPending && !c.free.After(best.seen()) && !w.deletesLongAfter(best) {
+	if isPending && !c.free.After(best.seen()) && !w.evictsLongAfter(best) {
 		return false
 	}
 	return w.since(later(best.seen(), c.free)) > maxWork && !c.isContinuedBy(w)
 }
 
-// deletesLongAfter reports whether the write deletes the object of an event, other than one that it is being deleted, and the program
-// has been idle since that: no key waits then, and a sync seldom works so long for an object that it deletes then.
-func (w *write) deletesLongAfter(e *event) bool {
-	idle := w.idle.to.Sub(later(w.idle.from, e.seen()))
-	return w.deletes && e.isOf(w.object) && !e.deleting && idle > longIdle
+// evictsLongAfter reports whether the write evicts a Pod, and the program has been idle since an event: a program that looks at all
+// Pods from time to time evicts. What deletes an object may have waited on purpose, as for a time to live.
+func (w *write) evictsLongAfter(e *event) bool {
+	return w.evicts && w.idle.to.Sub(later(w.idle.from, e.seen())) > longIdle
 }
 
 // isOthers reports whether an event is of what another client has changed, and a program may work for it.
@@ -543,15 +542,10 @@ func (cl *client) pauseLimit() time.Duration {
 }
 
 // isBegunBy reports whether a write that may continue the last run rather begins another one: it changes a version that the
-// program has received after that run and just before the write or, after a pause, another client's change came just before, or at any
-// time since that run began if the write is of an object that this has written.
+// program has received after that run and just before the write or, after a pause, another client's change came just before.
 func (c *candidates) isBegunBy(queued []*event, w *write) bool {
 	ended := later(c.free, c.read)
-	isAgain := slices.Contains(c.last.lastRun(w).targets, w.target)
 	return slices.ContainsFunc(queued, func(e *event) bool {
-		if isAgain && w.isOthers(e) {
-			return true
-		}
 		since, pause := w.began.Sub(e.seen()), w.since(ended)
 		return e.seen().After(ended) && (e == w.baseEvent && since <= promptTime/2 || since <= busyGap && w.isOthers(e) && pause > w.client.pauseLimit())
 	})
@@ -623,15 +617,15 @@ func (c *candidates) lastOwn(ownLast []*event, w *write) *event {
 	return last
 }
 
-// nearer returns, in place of another client's change of an object that is only called as the written one, or names that, such as the
-// Endpoints beside it, a queued change of the written object, its owner or what these own, if that is recent, too, or the cause of
-// the last run, if that is of such an object and the run may go on.
+// nearer returns, in place of another client's change of an object that only has the name of the written one, or contains that, such as
+// the Endpoints beside it, a queued change of the written object, its owner or what these own, if that has come just now, too, or the
+// cause of the last run, if that is of such an object and the run may go on.
 func (c *candidates) nearer(e *event, queued []*event, w *write) *event {
 	if !w.isOthers(e) || e.isRelatedTo(w.object, w.owners) || e.name != w.object.Name && !w.isOnlyNamedBy(e) {
 		return e
 	}
 	for _, other := range slices.Backward(queued) {
-		if w.began.Sub(other.seen()) <= maxPause && other.isRelatedTo(w.object, w.owners) && w.isOthers(other) {
+		if w.began.Sub(other.seen()) <= busyGap && other.isRelatedTo(w.object, w.owners) && w.isOthers(other) {
 			return other
 		}
 	}

@@ -360,6 +360,7 @@ type write struct {
 	isDuplicate     bool // it has failed to create the object, which existed
 	isStatus        bool // it is of the status only
 	deletes         bool
+	evicts          bool
 	routine         bool // no worker waits for it
 	dryRun          bool
 	baseEvent       *event      // with which the client has received the version that it changes; nil if it is not known
@@ -393,11 +394,12 @@ type namespacedNames struct {
 // sent.
 func newWrite(r *request, answer recording.ResponseSummary) *write {
 	c := r.call
+	isEviction := c.Verb == "create" && c.Subresource == "eviction"
 	w := &write{
 		process: r.process, object: c.Object, target: c.Object.GroupResource() + "/" + c.Subresource + "/" + c.Object.Key(),
 		began: c.Began, answered: c.Began.Add(c.Took), failed: c.IsFailure(), isStatus: c.Subresource == "status", conflict: c.Conflict, routine: c.IsRoutine(),
-		deletes: c.Verb == "delete" || c.Verb == "deletecollection" || c.Verb == "create" && c.Subresource == "eviction",
-		existed: !observe.Creates(c.Verb, c.Subresource, c.Status) && c.Status != http.StatusNotFound,
+		deletes: c.Verb == "delete" || c.Verb == "deletecollection" || isEviction, evicts: isEviction,
+		existed: c.Verb != "create" && !observe.Creates(c.Verb, c.Subresource, c.Status) && c.Status != http.StatusNotFound,
 	}
 	w.conflict, w.held = w.conflict && !c.IsInjected(), c.Held > 0
 	w.conn, w.forUser = r.req.RemoteAddr, forUser(c)
@@ -430,8 +432,8 @@ func (w *write) isRelatedTo(e *event) bool {
 	return e.isRelatedTo(w.object, w.owners) || e.isNamedIn(&w.names) || e.isOwnedByNamed(&w.names) || e.isNaming(&w.mentioned)
 }
 
-// isOnlyNamedBy reports whether all that relates an event to the write is that its object has a text which is called as the written
-// object, as it may by chance.
+// isOnlyNamedBy reports whether all that relates an event to the write is that its object contains the name of the written one,
+// as it may by chance.
 func (w *write) isOnlyNamedBy(e *event) bool {
 	return !e.isRelatedTo(w.object, w.owners) && !e.isNamedIn(&w.names) && !e.isOwnedByNamed(&w.names)
 }

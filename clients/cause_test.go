@@ -545,7 +545,7 @@ func testOwnDeletionIsNoCause(t *testing.T) {
 		want = append(want, fmt.Sprintf("Route ns/r%d added %d", i, 10+i))
 	}
 	f.operate("POST", services, 201, object("Service", "hook", "s1", "5"))
-	time.Sleep(3 * time.Second)
+	time.Sleep(30 * time.Second)
 	remove := func(i, version int) {
 		req := httptest.NewRequestWithContext(t.Context(), "DELETE", fmt.Sprintf("%s/r%d", routes, i), nil)
 		req.Header.Set("User-Agent", operatorAgent)

@@ -16,6 +16,37 @@ func scaler(name string, version int) string {
 	return strings.Replace(object("VerticalPodAutoscaler", name, "v-"+name, fmt.Sprint(version)), "{", spec, 1)
 }
 
+// playTickerOfParts writes parts of an object, another one each 10 s.
+func playTickerOfParts(s *script) {
+	sendScaler := s.watch(scalers + "?watch=1")
+	sendScaler("ADDED", scaler("egg", 7))
+	for i, part := range []string{"/status", "", "/scale"} {
+		ms(10_000)
+		truth := "*"
+		if i == keptBursts-1 {
+			truth = ""
+		}
+		s.write(truth, "PATCH", scalers+"/egg"+part, scaler("egg", 10+i))
+		sendScaler("MODIFIED", scaler("egg", 10+i))
+	}
+}
+
+// playTickerAfterChange writes a status each 10 s. A user changes another object, of which the second tick since writes the status.
+func playTickerAfterChange(s *script) {
+	sendScaler := s.watch(scalers + "?watch=1")
+	sendScaler("ADDED", scaler("egg", 7))
+	for i := range 4 {
+		if ms(5000); i == 3 {
+			sendScaler("MODIFIED", scaler("ham", 30))
+		}
+		ms(5000)
+		s.write("*", "PATCH", scalers+"/egg/status", scaler("egg", 10+i))
+		sendScaler("MODIFIED", scaler("egg", 10+i))
+	}
+	ms(10_000)
+	s.write("", "PATCH", scalers+"/ham/status", scaler("ham", 40))
+}
+
 // playUpdater evicts a Pod each 15 s. That of the first tick existed when the program started; another one becomes ready after each.
 func playUpdater(s *script) {
 	const evicted = `{"kind":"Status","status":"Success"}`
@@ -34,6 +65,18 @@ func playUpdater(s *script) {
 		sendPod("ADDED", pod(i+1, at+1))
 		ms(700)
 		sendPod("MODIFIED", pod(i+1, at+2))
+	}
+}
+
+// playTickerDeletes deletes a Pod each 15 s. What has happened before the first two deletes may have waited on purpose.
+func playTickerDeletes(s *script) {
+	sendPod := s.watch(pods + "?watch=1")
+	for i := range 6 {
+		at := 20 + 10*i
+		sendPod("ADDED", owned("Pod", fmt.Sprint("p", i), fmt.Sprint("p-", i), fmt.Sprint(at)))
+		ms(15_000 - 1)
+		s.write("", "DELETE", fmt.Sprint(pods, "/p", i), owned("Pod", fmt.Sprint("p", i), fmt.Sprint("p-", i), fmt.Sprint(at+1)))
+		sendPod("DELETED", owned("Pod", fmt.Sprint("p", i), fmt.Sprint("p-", i), fmt.Sprint(at+1)))
 	}
 }
 
@@ -80,18 +123,6 @@ func playRecommender(s *script, jitter int) {
 	status("egg", "oat", "ham")
 }
 
-// playRegularChanges follows from what a user changes each 10 s, with a sync that takes a while.
-func playRegularChanges(s *script, took int) {
-	sendSite := s.watch(sites + "?watch=1")
-	for i := range 8 {
-		sendSite("MODIFIED", site(10+2*i))
-		ms(took)
-		s.write(fmt.Sprint("Site ns/shop updated ", 10+2*i), "PATCH", sites+"/shop/status", site(11+2*i))
-		sendSite("MODIFIED", site(11+2*i))
-		ms(10_000 - took)
-	}
-}
-
 // playSlowDeletion deletes a Pod long after a user has deleted its Site: the program frees something outside before.
 func playSlowDeletion(s *script) {
 	marked := strings.Replace(site(20), `"metadata":{`, `"metadata":{"deletionTimestamp":"2026-01-01T00:00:00Z",`, 1)
@@ -107,4 +138,39 @@ func playSlowDeletion(s *script) {
 	sendSite("MODIFIED", marked)
 	ms(20_000)
 	s.write("Site ns/shop updated 20", "DELETE", pods+"/p1", pod(21))
+}
+
+// playTTL deletes a Job 10 s after that has completed.
+func playTTL(s *script) {
+	const jobs = "/apis/batch/v1/namespaces/ns/jobs"
+	send := s.watch(jobs + "?watch=1")
+	send("ADDED", object("Job", "j", "j1", "7"))
+	ms(20_000)
+	send("MODIFIED", object("Job", "j", "j1", "20"))
+	ms(10_000)
+	s.write("Job ns/j updated 20", "DELETE", jobs+"/j", object("Job", "j", "j1", "21"))
+}
+
+// playDeletionOnRequest deletes a Site 8 s after a user has asked for it with an annotation: the program frees something outside before.
+func playDeletionOnRequest(s *script) {
+	send := s.watch(sites + "?watch=1")
+	send("ADDED", site(7))
+	ms(4)
+	s.write(siteAdded, "PATCH", sites+"/shop/status", site(8))
+	send("MODIFIED", site(8))
+	ms(40_000)
+	send("MODIFIED", site(20))
+	ms(8000)
+	s.write("Site ns/shop updated 20", "DELETE", sites+"/shop", site(21))
+}
+
+// playLateEviction evicts a Pod 3 s after a user has changed it.
+func playLateEviction(s *script) {
+	pod := func(version int) string { return owned("Pod", "p0", "p-0", fmt.Sprint(version)) }
+	sendPod := s.watch(pods + "?watch=1")
+	sendPod("ADDED", pod(7))
+	ms(30_000)
+	sendPod("MODIFIED", pod(20))
+	ms(3000)
+	s.write("Pod ns/p0 updated 20", "POST", pods+"/p0/eviction", `{"kind":"Status","status":"Success"}`)
 }

@@ -136,8 +136,10 @@ func (w *write) isWithoutEffect() bool {
 }
 
 // isWithin reports whether the run goes on although the write is of an object that it has written: another sync would begin with
-// the first object.
-func (r *writeRun) isWithin(w *write) bool { return r.whole && w.target != r.targets[0] && !w.isStatus }
+// the first object, and another worker may run one beside it.
+func (r *writeRun) isWithin(w *write) bool {
+	return r.whole && w.target != r.targets[0] && !w.isStatus && !w.busy.parallel
+}
 
 func earlier(a, b time.Time) time.Time {
 	if a.Before(b) {

@@ -3,6 +3,7 @@ package trace
 import (
 	"cmp"
 	"slices"
+	"time"
 
 	"github.com/ctrlplane/ctrlplane/observe"
 )
@@ -14,7 +15,7 @@ func (n *Node) marks(o *observe.Object) bool {
 }
 
 // linkRemovals links the removals of objects by those that react to events to the deletes that have marked the objects, if nothing
-// since then is known to be the reason: without its mark, an object stays when its last finalizer is removed.
+// that began since then is known to be the reason: without its mark, an object stays when its last finalizer is removed.
 func (g *graph) linkRemovals() {
 	marked := map[place]*Node{}
 	for _, c := range slices.SortedFunc(slices.Values(g.calls), compareEnd) {
@@ -27,7 +28,7 @@ func (g *graph) linkRemovals() {
 			case w.Deleted:
 				delete(marked, at)
 				if mark != nil && c.Verb != "delete" && c.Verb != "deletecollection" {
-					if n := c.unrelatedTo(mark); n != nil && !mark.descendsFrom(map[*Node]bool{n: true}) {
+					if n := g.unrelatedTo(mark, c); n != nil && !mark.descendsFrom(map[*Node]bool{n: true}) {
 						n.setCause(mark, Likely, ByDeletion)
 					}
 				}
@@ -39,9 +40,9 @@ func (g *graph) linkRemovals() {
 }
 
 // unrelatedTo returns the node that follows from the delete that has marked the object which n has removed, although the records say
-// otherwise or nothing; nil if n follows from it already, or from what has happened since. A program that was down, or stood by,
-// while the object was deleted finds that when it starts, or begins to lead, whatever has queued the key.
-func (n *Node) unrelatedTo(mark *Node) *Node {
+// otherwise or nothing; nil if n follows from it already, or from what has begun since. A program that was down, or a standby, while
+// the object was deleted finds that when it starts, or begins to lead, whatever has queued the key.
+func (g *graph) unrelatedTo(mark, n *Node) *Node {
 	switch {
 	case n.causedBy == nil && n.unexplained != nil:
 		return n
@@ -56,13 +57,21 @@ func (n *Node) unrelatedTo(mark *Node) *Node {
 			}
 			return n
 		case p.isWrite() && p.Controller != n.Controller:
-			if first := p.first(); n.isLikely() && !(first.isByUser() && first.Time.After(mark.Time)) {
-				return n
+			first := p.first()
+			if !n.isLikely() || first.Time.After(mark.Time) && (first.isByUser() || !g.hasTakenOver(n.Controller, p.Time, n.Time)) {
+				return nil
 			}
-			return nil
+			return n
 		}
 	}
 	return nil
+}
+
+// hasTakenOver reports whether a client has taken a Lease from another holder between two times: it was a standby.
+func (g *graph) hasTakenOver(client string, from, to time.Time) bool {
+	return slices.ContainsFunc(g.takenOver, func(c *observe.Called) bool {
+		return c.Controller == client && c.Began.After(from) && c.Began.Before(to)
+	})
 }
 
 // first returns the first known cause of n.

@@ -125,8 +125,9 @@ func TestRemovalFollowsFromTheDeletion(t *testing.T) {
 	}
 }
 
-// An operator that was down, or stood by, while an object was deleted removes the last finalizer when it works again. Whatever it
-// has found or received then, the deletion is the reason, unless a user has changed something since.
+// An operator that was down, or a standby, while an object was deleted removes the last finalizer when it works again. Whatever it
+// has found or received then, the deletion is the reason, unless a user has changed something since. An operator that was running
+// has another reason if any client has.
 func TestRemovalAtAStartFollowsFromTheDeletion(t *testing.T) {
 	const operator, began = "operator (admin)", "began when kubectl (admin) deleted Deployment web."
 	web, hold, child, owned := deployment("web"), deployment("hold"), pod("child"), pod("owned")
@@ -144,6 +145,18 @@ func TestRemovalAtAStartFollowsFromTheDeletion(t *testing.T) {
 			var version string
 			c.react("pod-controller", observe.Added, child, before, child.Key(), func(by *observe.Recorder) { version = c.write(by, "update", child, "status") })
 			c.clientRemoval(operator, web, c.watched(operator, observe.Updated, child, version))
+		}, began},
+		"a client's change for a standby": {func(c *cluster, _, _, _ string) {
+			event := c.watched(operator, observe.Updated, hold, c.unexplainedUpdate(hold))
+			c.takeLease(operator)
+			c.clientRemoval(operator, web, event)
+		}, began},
+		"a client's change since": {func(c *cluster, _, _, _ string) {
+			c.takeLease(operator)
+			c.clientRemoval(operator, web, c.watched(operator, observe.Updated, hold, c.unexplainedUpdate(hold)))
+		}, "gitops (admin) updated Deployment hold"},
+		"a change before": {func(c *cluster, before, _, _ string) {
+			c.clientRemoval(operator, web, c.watched(operator, observe.Updated, child, before))
 		}, began},
 		"a user's change since": {func(c *cluster, _, _, _ string) {
 			changed := c.clientCall("kubectl (admin)", "update", hold, 0)
@@ -201,6 +214,25 @@ func (c *cluster) clientRemoval(who string, o observe.Object, cause uint64) {
 		Controller: who, Client: &observe.Caller{}, Verb: "update", Object: o, Status: 200, ResourceVersion: version,
 		Began: time.Now(), Took: time.Microsecond, Wrote: wrote, Cause: cause,
 	})
+}
+
+// unexplainedUpdate updates an object as a client with watches of which no cause is known.
+func (c *cluster) unexplainedUpdate(o observe.Object) (version string) {
+	const who = "gitops (admin)"
+	wrote := serve(who, func() { version = c.store(o, false) })
+	c.observer.Append(&observe.Called{
+		Controller: who, Client: &observe.Caller{}, Verb: "update", Object: o, Status: 200, ResourceVersion: version,
+		Began: time.Now(), Took: time.Microsecond, Wrote: wrote, Unexplained: &observe.Received{},
+	})
+	return version
+}
+
+// takeLease begins to lead.
+func (c *cluster) takeLease(who string) {
+	time.Sleep(time.Microsecond) // the clock may not go on between two records
+	lease := observe.Object{Kind: "Lease", Group: "coordination.k8s.io", Resource: "leases", Namespace: "default", Name: "lock"}
+	c.observer.Append(&observe.Called{Controller: who, Client: &observe.Caller{}, Verb: "update", Object: lease, Status: 200, Began: time.Now(), TakenBy: "two"})
+	time.Sleep(time.Microsecond)
 }
 
 // remove removes an object, with its last finalizer, as a part of a sync.

@@ -24,8 +24,8 @@
 //   - ByDeletion: a delete was answered without the object, as the API server does if
 //     that call has removed it. Certain if there is one such call and one such
 //     deletion, or if the UIDs match. Or the API server has deleted a custom resource itself, as its definition was
-//     deleted before, or an object that was marked as deleted before was removed for no later reason that is known, by a client
-//     that reacts to events or in a sync of what was found at a start. Likely.
+//     deleted before, or an object that was marked as deleted before was removed for no reason that is known to have begun
+//     later, by a client that reacts to events or in a sync of what was found at a start. Likely.
 //   - ByWrite: a call was in flight when the object changed, and it is of a kind whose
 //     answer does not contain the version that it makes: the removal of the last
 //     finalizer, a graceful delete, a delete of a collection, a binding. Likely.

@@ -20,6 +20,8 @@ type graph struct {
 	syncByID   map[uint64]*Node
 	eventBySeq map[uint64]*Node
 
+	takenOver []*observe.Called // Leases, from another holder
+
 	writesReported bool // by the storage, with the call that made each
 }
 
@@ -33,6 +35,9 @@ func newGraph(records []observe.Record, about observe.Object, o Options) *graph 
 		case *observe.Called:
 			if !e.Object.IsRoutine() || o.All || e.Object.Resource == about.Resource {
 				g.addCall(r, e)
+			}
+			if e.TakenBy != "" && !e.Failed() {
+				g.takenOver = append(g.takenOver, e)
 			}
 		case *observe.Delivered:
 			if !e.Object.IsRoutine() || o.All || e.Object.Resource == about.Resource {
