@@ -31,7 +31,7 @@ func TestApplies(t *testing.T) {
 		req.Header.Set("Content-Type", tc.contentType)
 		var forced bool
 		f.clients.Handle(httptest.NewRecorder(), req, admin, http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
-			observe.NoteForced(func() (object observe.Written, managers, fields []string) { forced = true; return })
+			observe.NoteForced(func() (object observe.Written, managers, fields []string) { forced = true; return object, nil, nil })
 		}))
 		calls, _ := f.records()
 		if last := calls[len(calls)-1]; last.Applied != tc.applied || forced != tc.forced {

@@ -61,8 +61,7 @@ func CheckArgs(args []string) error {
 func (w *Waiter) waitForMapping(ctx context.Context, mapper kinds.Mapper, kind string) (*meta.RESTMapping, error) {
 	bounded, cancel := context.WithTimeout(ctx, newKindGrace)
 	defer cancel()
-	retrying := bounded
-	for unknown, pause := false, newBackoff(); ; sleep.For(retrying, pause.Step()) {
+	for unknown, pause := false, newBackoff(); ; sleep.For(firstLive(bounded, ctx), pause.Step()) {
 		m, err := mapper.Find(ctx, kind)
 		lost, isLost := errors.AsType[*url.Error](err)
 		switch {
@@ -86,8 +85,15 @@ func (w *Waiter) waitForMapping(ctx context.Context, mapper kinds.Mapper, kind s
 			case ctx.Err() != nil:
 				return nil, fmt.Errorf("unknown kind %s: %w: %s", kind, context.Cause(ctx), why)
 			}
-			retrying = ctx
 		}
 		mapper.Reset(ctx)
 	}
+}
+
+// firstLive returns the first context, unless it has ended: then the other one.
+func firstLive(first, other context.Context) context.Context {
+	if first.Err() == nil {
+		return first
+	}
+	return other
 }

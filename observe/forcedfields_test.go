@@ -45,5 +45,8 @@ func TestForcedFieldsOfAWrite(t *testing.T) {
 			t.Errorf("%s: forced %+v", name, c.Forced())
 		}
 	}
-	NoteForced(func() (object Written, managers, fields []string) { t.Error("called outside of a call"); return })
+	NoteForced(func() (object Written, managers, fields []string) {
+		t.Error("called outside of a call")
+		return object, nil, nil
+	})
 }

@@ -11,7 +11,6 @@ import (
 
 	"golang.org/x/net/websocket"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/util/httpstream"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/client-go/tools/remotecommand"
@@ -100,7 +99,7 @@ func readForwardError(t *testing.T, cfg *rest.Config, u *url.URL) string {
 		t.Fatal(err)
 	}
 	defer conn.Close()
-	var errs httpstream.Stream
+	var errs io.Reader
 	for _, kind := range []string{corev1.StreamTypeError, corev1.StreamTypeData} {
 		stream, err := conn.CreateStream(http.Header{corev1.StreamType: {kind}, corev1.PortHeader: {"81"}, corev1.PortForwardRequestIDHeader: {"0"}})
 		if err != nil {

@@ -54,7 +54,7 @@ func TestRunSaysWhatWasNotRun(t *testing.T) {
 		t.Errorf("stderr lacks %q:\n%s", line, stderr)
 	}
 	files := readReport(t, filepath.Join(cmd.Dir, "out"))
-	markdown := regexp.MustCompile(`&#\d+;`).ReplaceAllString(string(testutil.ReadFile(t, summary)), "?")
+	markdown := regexp.MustCompile(`&#\d+;`).ReplaceAllString(testutil.ReadFile(t, summary), "?")
 	for name, text := range map[string]string{
 		"junit.xml":   regexp.MustCompile(`(?s)<testcase name="--healthy"[^>]*>\s*<system-out>.*</system-out>`).FindString(files["junit.xml"]),
 		"report.html": regexp.MustCompile(`(?s)<header>.*</header>`).FindString(files["report.html"]),
