@@ -15,8 +15,9 @@
 //   - what is recorded of it: request.go, with sentbody.go, list.go, refusal.go, hijack.go, ratelimit.go; watch.go and
 //     frames.go are for watches, unopened.go for lists before them, polls.go for lists in place of them, unanswered.go for
 //     writes until their answer;
-//   - which event a write follows from: cause.go, with eventcollector.go, candidates.go, relation.go, writerun.go, sharedobjects.go,
-//     heldtime.go, bursts.go, otherusers.go, and restore.go, after which none does;
+//   - which event a write follows from: write.go is the write, processwatches.go says whose watches count, and activity.go, bursts.go,
+//     heldtime.go and writerun.go when its client worked; cause.go decides, with candidates.go and chosen.go for events of related
+//     objects (relation.go, sharedobjects.go, eventcollector.go), otherusers.go, and restore.go, after which none does;
 //   - what a client reports about its own controllers: report.go is the wire format, reports.go and reportlists.go
 //     take it; session.go, reportedstate.go, reportedcontroller.go and reportedrecord.go keep what it says;
 //   - interventions: interventions.go in clients, controllerinterventions.go in controllers that clients report, keep.go

@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"github.com/ctrlplane/ctrlplane/controllers/recording"
+	"github.com/ctrlplane/ctrlplane/observe"
 )
 
 // traits are the hashes of what relates an event to a write. They are kept beside the times of the events: a write looks at
@@ -88,4 +89,15 @@ func (w *write) takeEventBuffer() (free func()) {
 		*buffer, w.events = w.events[:0], nil
 		eventBuffers.Put(buffer)
 	}
+}
+
+// isRelatedTo reports whether the event's object is o, or owns it, or is owned by it or
+// by one of the owners of o.
+func (e *event) isRelatedTo(o observe.Object, owners []recording.OwnerReference) bool {
+	return e.isOf(o) || isOwner(owners, e.uid) || e.isOwnedBy(o.UID) ||
+		slices.ContainsFunc(owners, func(r recording.OwnerReference) bool { return e.isOwnedBy(r.UID) })
+}
+
+func isOwner(of []recording.OwnerReference, uid string) bool {
+	return uid != "" && slices.ContainsFunc(of, func(r recording.OwnerReference) bool { return r.UID == uid })
 }
