@@ -12,8 +12,8 @@ import (
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
-// Warnings about custom resources are read once for all objects of a namespace, and of a single object alone. That they cannot be read
-// in time is no error.
+// Warnings about custom resources are read once for all objects of a namespace, and of a single object alone. If they cannot be read
+// in time, the answer lacks only what they would have said.
 func TestReadingWarnings(t *testing.T) {
 	for name, test := range map[string]struct {
 		objects int

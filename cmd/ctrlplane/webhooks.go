@@ -63,7 +63,7 @@ func writeWebhooks(ctx context.Context, out io.Writer, cfg *rest.Config, answer 
 	return err
 }
 
-// sentences writes lines as sentences of at most width columns; 0 is no limit, as of a terminal that has no size.
+// sentences writes lines as sentences of at most width columns; 0 means no limit, as of a terminal without a size.
 func sentences(lines []string, width int) (text string) {
 	for _, line := range lines {
 		line = words.OneLine(strings.ToUpper(line[:1]) + line[1:] + ".")

@@ -1,6 +1,7 @@
 package trace
 
 import (
+	"runtime"
 	"strconv"
 	"strings"
 	"testing"
@@ -227,12 +228,19 @@ func (c *cluster) unexplainedUpdate(o observe.Object) (version string) {
 	return version
 }
 
+// awaitClock returns when the clock has gone on: it may not between two records.
+func awaitClock() {
+	for began := time.Now(); !time.Now().After(began); {
+		runtime.Gosched()
+	}
+}
+
 // takeLease begins to lead.
 func (c *cluster) takeLease(who string) {
-	time.Sleep(time.Microsecond) // the clock may not go on between two records
+	awaitClock()
 	lease := observe.Object{Kind: "Lease", Group: "coordination.k8s.io", Resource: "leases", Namespace: "default", Name: "lock"}
 	c.observer.Append(&observe.Called{Controller: who, Client: &observe.Caller{}, Verb: "update", Object: lease, Status: 200, Began: time.Now(), TakenBy: "two"})
-	time.Sleep(time.Microsecond)
+	awaitClock()
 }
 
 // remove removes an object, with its last finalizer, as a part of a sync.

@@ -251,7 +251,7 @@ func (n *Node) whatChanged() string {
 	return string(n.Change)
 }
 
-// transitionVerbs say what an object has become: a controller saw it "become Ready".
+// transitionVerbs say what an object has become: a Pod "became Ready", and a controller saw it "become Ready".
 var transitionVerbs = map[observe.Transition]transition{
 	observe.BecameReady:         {"became Ready", "become Ready"},
 	observe.BecameNotReady:      {"became not Ready", "become not Ready"},
@@ -262,11 +262,12 @@ var transitionVerbs = map[observe.Transition]transition{
 	observe.BecameSchedulable:   {"was uncordoned", "uncordoned"},
 }
 
-type transition struct{ past, infinitive string }
+// transition says what an object has become, and as what a controller saw it.
+type transition struct{ past, seen string }
 
 // seenChange says what a controller saw of the object of an event.
 func (n *Node) seenChange() string {
-	return cmp.Or(transitionVerbs[n.Became].infinitive, n.whatChanged())
+	return cmp.Or(transitionVerbs[n.Became].seen, n.whatChanged())
 }
 
 // eventLabel describes an event in a few words.
